@@ -1,4 +1,4 @@
-"""The entry: how the pages are served, in which groups they stand, and the frame around each of them."""
+"""Entry point of the app: the pages, their groups, the frame around each, and serving."""
 
 import streamlit as st
 

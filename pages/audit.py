@@ -1,4 +1,4 @@
-"""Audit: a finished game that tries to break the promise, a bug to plant, and a game of one's own."""
+"""Audit page: a finished game that tries to break the promise, a planted bug, a new game."""
 
 import streamlit as st
 

@@ -1,16 +1,16 @@
-"""Compare: the privacy–accuracy frontier on this table, what each choice costs, and where the error comes from."""
+"""Compare page: the privacy–accuracy frontier on this table, regrets and sources of error.
+
+It shows what each choice costs, and where the error comes from.
+"""
 
 import streamlit as st
 
 from pages._ui.compare import (
+    detail_tabs,
     epsilon_search,
     error_measures,
-    error_sources,
-    meeting_report,
     other_tools,
-    purpose_scores,
     sweep_jobs,
-    worst_errors,
 )
 from pages._ui.compare import overview as compare
 from pages._ui.components import (
@@ -23,13 +23,11 @@ from pages._ui.jobs import counting_job, wait_or_draw_progress
 from pages._ui.session import (
     is_public_table,
     is_stakeholder_view,
-    set_widget_value,
     show_left_out_notice,
     visible_table,
 )
 from pages._ui.session.stakeholder_wall import PREDICTED_FOR_ALL_ROWS_TEXT
 
-TABS = ("Ranking", "Where from", "Conclusions", "Purposes", "Other tools", "Report")
 MAX_UNPROMPTED_SECONDS = 60.0  # seconds of runs on a public sample that begin without a press
 # On a small screen both sliders are beside each other, and the picture comes before the words.
 ORDER_STYLE = """<style>.st-key-lead {display: none;}
@@ -37,10 +35,9 @@ ORDER_STYLE = """<style>.st-key-lead {display: none;}
 .st-key-asked-what [data-testid="stColumn"] {min-width: 0;}
 @media (max-width: 640px) {.st-key-found > :first-child {flex-basis: 100%;}}
 @media (max-width: 640px), (max-height: 760px) {
-:has(> :is(.st-key-asked, .st-key-chart)), .st-key-asked, .st-key-chart {display: contents !important;}
+:has(> :is(.st-key-asked, .st-key-chart)), .st-key-asked,
+  .st-key-chart {display: contents !important;}
 :has(> .st-key-asked-words) {order: 1;}}</style>"""
-# kept until it is served: the run that hears a press may end early for a newer one
-PRESSED_KEY = "compare-pressed"
 
 table = visible_table()
 sweep = sweep_jobs.current_sweep()
@@ -79,7 +76,7 @@ with show_refusals():
         and not (table.uploaded or is_stakeholder_view())
     )
     if (
-        st.session_state.pop(PRESSED_KEY, False)
+        st.session_state.pop(detail_tabs.PRESSED_KEY, False)
         or starts_unprompted
         or (sweep.planned_outcomes and not seconds)
     ):
@@ -92,19 +89,7 @@ with chart_container, inline_container(key="all-asked"):
     if all_ended and (seconds or not sweep.planned_outcomes):
         if len(sweep.outcomes) > planned_result_count:  # since the plan
             st.rerun()
-        help_text = (
-            "Runs that are there already are kept. Add an algorithm, an ε or repeats, "
-            "and only those run."
-        )
-        st.button(
-            "Run the comparison",
-            icon=":material/play_arrow:",
-            key="compare-run",
-            help=help_text,
-            on_click=set_widget_value,
-            args=(PRESSED_KEY, True),  # no function of the page, which would keep its table
-            type="secondary" if epsilon_advice and epsilon_advice.sufficient_epsilon else "primary",
-        )
+        detail_tabs.draw_run_button(is_primary=not advised_epsilon)
 if not sweep.planned_outcomes or sweep.problem is None:
     if sweep.ended:
         st.info("Nothing has run yet.")
@@ -115,10 +100,8 @@ experts_expander = st.sidebar.expander("For experts", icon=":material/monitoring
 with experts_expander:
     measure = error_measures.choose_measure(sweep)
 
-ranking_tab, sources_tab, conclusions_tab, purposes_tab, others_tab, report_tab = st.tabs(
-    TABS, key="details", on_change="rerun", bind="query-params"
-)
-with others_tab:
+tabs = detail_tabs.make_tabs()
+with tabs["Other tools"]:
     other_tool = other_tools.load_other_table(table, sweep)
 with chart_container:
     selected_run = compare.draw_frontier(
@@ -126,23 +109,4 @@ with chart_container:
     )
     if selected_run is not None:
         compare.draw_dot(selected_run)
-with ranking_tab:
-    if ranking_tab.open:
-        compare.draw_regrets(sweep, measure)
-        if epsilon_advice is not None:
-            epsilon_search.draw_search_by_runs(
-                table, sweep, epsilon_advice, st.session_state["compared"]
-            )
-with sources_tab:
-    if sources_tab.open:
-        worst_errors.draw_worst_errors(sweep, selected_run)
-        error_sources.draw_error_sources(table, sweep, selected_run)
-with conclusions_tab:
-    if conclusions_tab.open:
-        error_sources.draw_conclusions(sweep)
-with purposes_tab:
-    if purposes_tab.open:
-        purpose_scores.draw_task_scores(sweep)
-with report_tab:
-    if report_tab.open:
-        meeting_report.draw_download(table, sweep)
+detail_tabs.draw_details(tabs, table, sweep, measure, selected_run, epsilon_advice)

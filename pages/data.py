@@ -1,4 +1,7 @@
-"""Data: bring a table, decide what is public about it and whom to protect, see what it will cost before it runs."""
+"""Data page: upload a table, state what is public and whom to protect, and see its cost.
+
+The cost is shown before anything runs.
+"""
 
 import streamlit as st
 

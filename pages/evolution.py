@@ -1,4 +1,7 @@
-"""Evolution: Private Evolution step by step, on your own places or rows; the paper's figures live, for experts."""
+"""Evolution page: Private Evolution step by step on places or rows, and the paper's figures.
+
+Places and rows may be a person's own; the figures are live, for experts.
+"""
 
 import streamlit as st
 

@@ -1,4 +1,7 @@
-"""Explore: choose questions, algorithm and budget, see what privacy costs on this table, all on one screen."""
+"""Explore page: choose queries, algorithm and budget, and see what privacy costs.
+
+All is on one screen, on this table.
+"""
 
 import time
 from functools import partial
@@ -60,7 +63,7 @@ deadline = time.monotonic() + PATIENCE_SECONDS
 job = explore_run.watch_first_run(started_run)
 if job.results:
     result = job.results[0]
-    if is_stakeholder_view():  # everything else compares with the records
+    if is_stakeholder_view():  # everything else compares with the rows
         result_panels.draw_run_plan(job)
         asking.draw_questions(table, run_request, [result])
         linked_columns.draw_linked_columns(result, run_request)
@@ -85,9 +88,8 @@ if job.results:
     worst_tile.markdown(tile_text(*outcome.largest_error_tile(run_view)))
     with verdict_container:
         outcome.draw_noise_spread(run_view)
-        with st.container(
-            width="content"
-        ):  # of its own, so that what runs there is seen until the charts are anew
+        # of its own, so that what runs there is seen until the charts are anew
+        with st.container(width="content"):
             explore_run.watch_replays(started_run, len(run_view.replays))
         with st.container(key="next", width="content"):
             st.page_link(

@@ -1,103 +1,31 @@
-"""Glossary: everyday words beside the experts', tags, letters, and algorithms to sort; from their declarations."""
+"""Glossary page: everyday words beside experts' terms, tags, letters and algorithms.
+
+The algorithms can be sorted; all comes from their declarations.
+"""
 
 from collections.abc import Callable
-from html import escape
+from functools import partial
 
 import streamlit as st
 
 from dpcore import ALGORITHMS
-from dpcore.core.parameters import SYMBOL_MEANINGS, declared_parameters
+from dpcore.core.parameters import SYMBOL_MEANINGS
 from dpcore.core.provenance import Provenance
-from pages._ui.components import draw_badge_if_different, format_setting, inline_container
-from pages._ui.components.glossary_words import GLOSSARY, stroke_image_url
-from pages._ui.glossary.glossary_examples import example_sentences
+from pages._ui.components.glossary_words import GLOSSARY
+from pages._ui.glossary.glossary_sections import (
+    show_algorithms,
+    show_labels,
+    show_letters,
+    show_words,
+)
 from pages._ui.session import escape_markdown
 
 TABS_KEY = "glossary-part"  # the key of what is open
-CARDS_HTML = (  # a card opens on the rest of its meaning and on its example; the first is wide
-    "<style>.words {{display: grid; gap: 1rem; padding-top: 0.5rem; "
-    "grid-template-columns: repeat(auto-fill, minmax(min(20rem, 100%), 1fr))}}"
-    ".words details {{position: relative; border: 1px solid #8885; border-radius: 0.5rem; overflow-wrap: anywhere; "
-    "padding: 1rem 2rem 1rem 1rem; min-height: 8rem}}"
-    ".words summary {{list-style: none; cursor: pointer}} .words img {{float: right; margin: 0 0 0.5rem 1rem}}"
-    ".words summary::after {{content: '+'; position: absolute; bottom: 0; right: 0.75rem; font-size: 1.5rem}}"
-    ".words [open] summary::after {{content: '–'}}"
-    "@media (min-width: 1200px) {{.words > :first-child {{grid-column: span 2}}}}"
-    "@media (max-width: 640px) {{.words {{gap: 0.5rem}} .words details {{padding: 0.5rem 2rem 0.5rem 1rem; "
-    "min-height: 0}}}}</style>"
-    '<div class="words">{}</div>'
-)
-
-
-def card_html(word: str, everyday_word: str, meaning: str) -> str:
-    """Return a card: what people say, the expert's word, the first sentence of its meaning; the rest and an example."""
-    first_sentence, full_stop, other_sentences = escape(meaning).partition(". ")
-    example = escape(GLOSSARY[word].get("example") or example_sentences()[word])
-    open_attribute = " open" if search_text or word in ("ε", "composition") else ""
-    return (
-        f"<details{open_attribute}><summary><img "
-        f'src="{stroke_image_url(GLOSSARY[word]["picture"])}" alt="" width="64">'
-        f"<b>{escape(everyday_word)} "
-        f"({escape(word)})</b><br>{first_sentence}{full_stop.strip()}</summary>"
-        f"<div>{other_sentences} <i>{example}</i></div></details>"
-    )
 
 
 def matches_search(*texts: str) -> bool:
     """Return whether one of these texts contains what is searched for."""
     return search_text in " ".join(texts).casefold()
-
-
-def show_algorithm(name: str) -> None:
-    """Say of one algorithm what it does, when to use it, and its settings."""
-    about = ALGORITHMS[name].about
-    st.markdown(
-        f"{about.summary}\n\n**Use it when** {about.use_when}. **Not when** {about.avoid_when}."
-    )
-    settings = [
-        {
-            "parameter": p.name,
-            "symbol": p.symbol,
-            "default": "auto" if p.default is None else format_setting(p.default),
-            "range": p.allowed_values_text,
-            "meaning": p.doc,
-            "auto from": p.auto,
-        }
-        for p in declared_parameters(ALGORITHMS[name])
-    ]
-    st.dataframe(settings, hide_index=True)
-
-
-def show_words(rows: list[tuple[str, str, str]]) -> None:
-    """Draw a card for each word."""
-    st.html(CARDS_HTML.format("".join(card_html(*row) for row in rows)))
-
-
-def show_algorithms(names: list[str]) -> None:
-    """List algorithms, and say more of one of them."""
-    abouts = {name: ALGORITHMS[name].about for name in names}
-    rows = [
-        {"algorithm": a.title, "in short": a.brief, "cost": a.cost, "source": a.source}
-        for a in abouts.values()
-    ]
-    st.dataframe(rows, hide_index=True)
-    name = st.selectbox(
-        "Show one", names, format_func=lambda name: abouts[name].title, key="glossary-algorithm"
-    )
-    show_algorithm(name)
-
-
-def show_letters(letters: list[tuple[str, str]]) -> None:
-    """List letters and what they mean."""
-    st.dataframe([{"letter": sign, "meaning": means} for sign, means in letters], hide_index=True)
-
-
-def show_labels(tags: list[Provenance]) -> None:
-    """Say what each label of a section means."""
-    for kind in tags:
-        with inline_container():
-            draw_badge_if_different(kind)
-            st.markdown(kind.meaning)
 
 
 search_text = (
@@ -113,7 +41,10 @@ search_text = (
 glossary_entries = [(word, entry["plain"], entry["means"]) for word, entry in GLOSSARY.items()]
 descriptions = {name: cls.about for name, cls in ALGORITHMS.items()}
 sections: dict[str, tuple[list, Callable[[list], None]]] = {
-    "Words": ([entry for entry in glossary_entries if matches_search(*entry)], show_words),
+    "Words": (
+        [entry for entry in glossary_entries if matches_search(*entry)],
+        partial(show_words, are_open=bool(search_text)),
+    ),
     "Algorithms": (
         [
             n
@@ -137,12 +68,12 @@ labels = {
 }
 open_section = str(st.session_state.get(TABS_KEY, "")).partition(" (")[0]
 st.session_state[TABS_KEY] = labels.get(open_section, labels["Words"])
-for tab, (name, (found, draw_section)) in zip(
+for tab, (name, (matches, draw_section)) in zip(
     st.tabs(list(labels.values()), key=TABS_KEY, on_change="rerun"), sections.items(), strict=True
 ):
     with tab:
-        if found:
-            draw_section(found)
+        if matches:
+            draw_section(matches)
             continue
         matching_labels = [label for other, label in labels.items() if sections[other][0]]
         hint = (

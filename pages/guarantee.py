@@ -1,4 +1,7 @@
-"""Guarantee: how strongly a release protects one person, in one picture and one number; the rest for experts."""
+"""Guarantee page: how strongly a release protects one person, as a picture and a number.
+
+More is there for experts.
+"""
 
 import streamlit as st
 

@@ -1,4 +1,7 @@
-"""Learning: a median, a line or a prediction under privacy; the choices beside the picture, the theory for experts."""
+"""Learning page: a median, a line or a prediction under privacy, and its theory for experts.
+
+The choices are beside the picture.
+"""
 
 import streamlit as st
 

@@ -1,4 +1,7 @@
-"""Release: three steps to one real release of this session's table; its plan and its cost are shown before."""
+"""Release page: three steps to one real release of this session's table.
+
+Its plan and its cost are shown before.
+"""
 
 import streamlit as st
 
@@ -9,14 +12,13 @@ from pages._ui.components import budget_gauge as shared_gauge
 from pages._ui.components import draw_heading, draw_trial_note, warn_if_schema_incomplete
 from pages._ui.components.frame import table_header_slot
 from pages._ui.jobs import counting_job, wait_or_draw_progress
-from pages._ui.release import downloads as release_files
 from pages._ui.release import ledger_view as release_ledger
 from pages._ui.release import release_job as release_desk
-from pages._ui.release import release_request
+from pages._ui.release import release_panel, release_request
 from pages._ui.session import is_public_table, owner, visible_table
 from pages._ui.session import release_ledger as shared_ledger
 from pages._ui.session.schema_share import TRIAL_NOT_REUSED_TEXT
-from pages._ui.session.stakeholder_wall import ONLY_RELEASED_TEXT, text_unless_stakeholder
+from pages._ui.session.stakeholder_wall import ONLY_RELEASED_TEXT
 
 table = visible_table()
 desk = release_desk.current_desk()
@@ -41,17 +43,7 @@ with outcome_container:
         if desk.acknowledged_job is not desk.job:  # the head of the page was drawn before the end
             desk.acknowledged_job = desk.job
             st.rerun()
-        if desk.released:
-            release_files.draw_release_outputs(desk.job.result)
-        else:
-            failure_text = shared_ledger.format_ledger_error(
-                desk.job.error or "The release did not happen.", ledger
-            )
-            st.error(text_unless_stakeholder(failure_text))
-            st.caption(
-                "What was used of the budget stays used. The list at the end of this page says so."
-            )
-        st.button("Prepare another release", icon=":material/add:", on_click=desk.clear)
+        release_panel.draw_outcome(desk, ledger)
 try:
     data_sets = [] if ledger is None else shared_ledger.load_data_sets(ledger)
 except InputError as error:
@@ -86,7 +78,7 @@ try:
             request = release_request.draw_request_inputs(
                 table,
                 fields,
-                reason or "not given yet" * is_reason_required,
+                reason or ("not given yet" if is_reason_required else ""),
                 epsilon_slot,
                 settings_expander,
             )
@@ -111,26 +103,13 @@ try:
             if not release_request.check_ledger_searched(table, ready, ledger, plan_key):
                 st.stop()
         with outputs_container:
-            draw_heading("3 · What leaves?")
-            st.markdown(
-                release_files.SCHEMA_OUTPUT_TEXT * measures_schema + release_files.OUTPUTS_TEXT
-            )
+            release_panel.draw_output_list(measures_schema=measures_schema)
         release_request.check_reservation(ready, ledger, plan_key, data_sets)
+        needs_reason = is_reason_required and not reason
         with release_container.container(border=True):
-            missing_steps = ["choose a folder"] * (ledger is None)
-            missing_steps += ["give a reason"] * (is_reason_required and not reason)
-            missing_text = f" ({' and '.join(missing_steps)} first)" if missing_steps else ""
-            with st.container(key="in-sight"):
-                st.markdown(f"Uses {share_text}, even if it fails.")
-                st.button(
-                    f"Release: permanent{missing_text}",
-                    type="primary",
-                    icon=":material/publish:",
-                    key="release-now",
-                    disabled=bool(missing_steps),
-                    on_click=desk.start,
-                    args=(desk.offer(plan_key) * (not missing_steps), ready, ledger),
-                )
+            release_panel.draw_release_button(
+                desk, plan_key, ready, ledger, share_text, needs_reason=needs_reason
+            )
         with settings_expander:
             release_request.draw_plan_details(ready, plan_key)
 except InputError as error:

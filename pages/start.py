@@ -1,4 +1,7 @@
-"""Start: one small real table, released at every ε, one slider that moves through them, and three ways in."""
+"""Start page: one small real table released at every ε, a slider, and three ways in.
+
+The slider moves through the releases.
+"""
 
 import streamlit as st
 
@@ -12,28 +15,33 @@ STYLE = """<style>
 .st-key-lead {display: block !important;} .st-key-lead p {font-size: 1.125rem;}
 .st-key-lead [data-testid="stCaptionContainer"] {opacity: 1;}
 .block-container h3 {padding-bottom: 0;}
-[class*="st-key-door-"] {position: relative; min-height: 9rem; padding: 1rem; gap: 0; justify-content: center;
+[class*="st-key-door-"] {position: relative; min-height: 9rem; padding: 1rem; gap: 0;
+  justify-content: center;
   border: 1px solid #0072B2; border-radius: 0.5rem;}
 [class*="st-key-door-"]:hover {box-shadow: 0 0 0 1px #0072B2;}
 [class*="st-key-door-"] a {position: static; background: none !important;}
 [class*="st-key-door-"] a::after {content: ""; position: absolute; inset: 0;}
 [class*="st-key-door-"] a :is(p, span) {font-size: 1.125rem;}
 [class*="st-key-door-"] [data-testid="stCaptionContainer"] {padding-left: 2.1rem;}
-.st-key-door-table {background: #0072B2;} .st-key-door-table * {color: white !important; opacity: 1 !important;}
+.st-key-door-table {background: #0072B2;}
+.st-key-door-table * {color: white !important; opacity: 1 !important;}
 @media (max-height: 760px) {[class*="st-key-door-"] {min-height: 6rem; padding: 0.5rem;}}
 /* On a phone the doors are a row above the chart. */
-@media (max-width: 640px) {[data-testid="stColumn"]:has(.st-key-doors) {order: -1; margin-bottom: -1.5rem;}
-  .st-key-doors {flex-direction: row; gap: 0.5rem;} .st-key-doors > * {flex: 1 1 0; width: auto; min-width: 0;}
-  [class*="st-key-door-"] {min-height: 2.75rem; padding: 0;} [class*="st-key-door-"] a {margin: 0 auto;}
-  [class*="st-key-door-"] :is([data-testid="stCaptionContainer"], a > span:first-child) {display: none;}
+@media (max-width: 640px) {[data-testid="stColumn"]:has(.st-key-doors) {order: -1;
+  margin-bottom: -1.5rem;}
+  .st-key-doors {flex-direction: row; gap: 0.5rem;}
+  .st-key-doors > * {flex: 1 1 0; width: auto; min-width: 0;}
+  [class*="st-key-door-"] {min-height: 2.75rem; padding: 0;}
+  [class*="st-key-door-"] a {margin: 0 auto;}
+  [class*="st-key-door-"] :is([data-testid="stCaptionContainer"], a > span:first-child)
+    {display: none;}
   [class*="st-key-door-"] a :is(p, span) {font-size: 1rem;}}
 </style>"""
 epsilon = start.epsilon_in_use()
 chart_column, doors_column = st.columns([3, 2], gap="large")
 st.html(STYLE)
-epsilon_param = {
-    "or-epsilon": parameter_widgets.format_setting(epsilon)
-}  # where the address names none
+# where the address names none
+epsilon_param = {"or-epsilon": parameter_widgets.format_setting(epsilon)}
 with chart_column:
     start.draw_admissions(epsilon)
     st.page_link(

@@ -1,8 +1,9 @@
-"""The cost of a plan by each accountant: exact GDP, zCDP, Rényi DP, privacy loss distributions, Σε, the papers' forms.
+"""The ε of a plan by each accountant.
 
-Neighbours replace one record: the spends hold replace-one sensitivities already, so no
-accountant here is asked to double them, as dp_accounting's REPLACE_ONE does for Gaussian noise and
-for Rényi does not.
+These are exact GDP, zCDP, Rényi DP, privacy loss distributions, Σε, and the papers' forms.
+Neighbours replace one row: the spends hold replace-one sensitivities already, so no accountant here
+is asked to double them, as dp_accounting's REPLACE_ONE does for Gaussian noise and for Rényi does
+not.
 """
 
 import math
@@ -49,7 +50,7 @@ SpendCounts = list[tuple[Spend, int]]
 
 
 def count_spends(charges: Sequence[PlannedEvent], times: int = 1) -> SpendCounts:
-    """The number of times that each distinct spend occurs in a plan made `times` over."""
+    """Return the number of times that each distinct spend occurs in a plan made `times` over."""
     counter: Counter[Spend] = Counter()
     for charge in charges:
         counter[charge.spend] += charge.times * times
@@ -57,7 +58,10 @@ def count_spends(charges: Sequence[PlannedEvent], times: int = 1) -> SpendCounts
 
 
 def gaussian_mu(charges: Sequence[PlannedEvent], times: int = 1) -> float | None:
-    """The μ of a plan made `times` over if all of it is Gaussian noise, so exactly μ-GDP; None otherwise."""
+    """Return the μ of a plan made `times` over if all of it is Gaussian noise, or None.
+
+    Such a plan is exactly μ-GDP.
+    """
     accountant = GdpAccountant.of_events(count_spends(charges, times))
     return accountant.mu if accountant.cost < math.inf and not accountant.failure else None
 
@@ -65,12 +69,13 @@ def gaussian_mu(charges: Sequence[PlannedEvent], times: int = 1) -> float | None
 def epsilon_curves(
     charges: Sequence[PlannedEvent], deltas: Array, times: int = 1, plan_delta: float | None = None
 ) -> dict[str, Array]:
-    """The ε at each δ of `deltas` (j,) in (0, 1), by name of every accountant that applies to the plan `times` over.
+    """Return the ε of a plan made `times` over at each δ, by name of the accountant.
 
-    Every number is an upper bound of what the plan costs. For an adaptive plan they are the cost of
-    its worst case. Sums over samples of the records are priced by loss distributions alone, and
-    only where there is nothing else. Optimal composition is as precise at `plan_delta`, the plan's
-    δ, as the plan itself; elsewhere one composition serves all.
+    `deltas` (j,) are in (0, 1); every accountant that applies to the plan is there. Every number is
+    an upper bound of what the plan costs. For an adaptive plan they are the cost of its worst case.
+    Sums over samples of the rows are priced by loss distributions alone, and only where there is
+    nothing else. Optimal composition is as precise at `plan_delta`, the plan's δ, as the plan
+    itself; elsewhere one composition serves all.
     """
     spends = count_spends(charges, times)
     epsilons_by_accountant = _epsilon_curves_of_spends(spends, deltas)
@@ -92,11 +97,11 @@ def epsilon_curves(
 def ledger_epsilon_curves(
     lifetime: LifetimeBudget, events: Events, deltas: Array
 ) -> dict[str, Array]:
-    """The ε at each δ of all charges of a ledger to a data set, by name of every accountant that applies.
+    """Return the ε at each δ of all events in a data set's ledger, by name of the accountant.
 
-    They hold for releases that were all settled before the first was seen. Where later ones were
-    chosen in view of earlier ones, only the accounting that was fixed at first use holds, with all
-    of its capacity: `kept`.
+    Every accountant that applies is there. They hold for releases that were all settled before the
+    first was seen. Where later ones were chosen in view of earlier ones, only the accounting that
+    was fixed at first use holds, with all of its capacity: `lifetime_epsilon_curve`.
     """
     event_counts = Counter[PrivacyEvent]()
     for event, times in events:
@@ -135,7 +140,10 @@ def ledger_epsilon_curves(
 
 
 def lifetime_epsilon_curve(lifetime: LifetimeBudget, deltas: Array) -> Array:
-    """The ε at each δ of the most that a data set may ever be charged, however releases are chosen."""
+    """Return the ε at each δ of the most that a data set may ever be charged.
+
+    It holds however releases are chosen.
+    """
     remaining_deltas = deltas - lifetime.failure
     capacity = lifetime.capacity
     if not lifetime.accounting.needs_delta:
@@ -146,7 +154,10 @@ def lifetime_epsilon_curve(lifetime: LifetimeBudget, deltas: Array) -> Array:
 
 
 def _epsilon_curves_of_spends(spends: Events, deltas: Array) -> dict[str, Array]:
-    """The ε at each δ of some spends, by name of every accountant that applies to all of them."""
+    """Return the ε at each δ of some spends, by name of the accountant.
+
+    Every accountant that applies to all of them is there.
+    """
     if any(spend.is_subsampled for spend, _ in spends):
         return {PLD: _epsilons_of(LossDistributionAccountant.of_events(spends), deltas)}
     gaussian = GdpAccountant.of_events(spends)
@@ -179,9 +190,10 @@ def _epsilons_of(accountant: Accountant, deltas: Array) -> Array:
 def epsilon_delta_pairs(
     epsilons_by_accountant: dict[str, Array], deltas: Array, failure: float = 0.0
 ) -> tuple[Array, Array]:
-    """The (ε, δ) pairs that hold together: the smallest ε of all accountants at each δ, and Σε at `failure`.
+    """Return the (ε, δ) pairs that hold together, by the best accountant at each δ.
 
-    `failure` is the probability of all events of failure together.
+    They are the smallest ε of all accountants at each δ, and Σε at `failure`, which is the
+    probability of all events of failure together.
     """
     smallest_epsilons = np.min(list(epsilons_by_accountant.values()), axis=0)
     is_finite = np.isfinite(smallest_epsilons)
@@ -195,7 +207,10 @@ def epsilon_delta_pairs(
 
 
 def printed_epsilon_curves(charges: Sequence[PlannedEvent], deltas: Array) -> dict[str, Array]:
-    """The ε at each δ as the papers' closed forms state it, by name, for those that cover this kind of plan."""
+    """Return the ε at each δ as the papers' closed forms state it, by name.
+
+    Only the forms that cover this kind of plan are there.
+    """
     spends = count_spends(charges)
     concentrated = ZcdpAccountant.of_events(spends)
     gaussian = GdpAccountant.of_events(spends)
@@ -220,18 +235,19 @@ def printed_epsilon_curves(charges: Sequence[PlannedEvent], deltas: Array) -> di
 
 
 def _epsilon_at_each_delta(remaining_deltas: Array, epsilon_function: Any) -> Array:
-    """The values of a function ε(δ) at each δ that is left, ∞ where none is."""
+    """Return the values of a function ε(δ) at each remaining δ, ∞ if none remains."""
     return np.array([epsilon_function(d) if d > 0 else math.inf for d in remaining_deltas.tolist()])
 
 
 def renyi_divergence_bounds(spend: PrivacyEvent, orders: Array) -> Array:
-    """The exact Rényi divergence bound of one spend at orders a > 1 (j,).
+    """Return the exact Rényi divergence bound of one spend at orders a > 1 (j,).
 
     Gaussian: aμ²/2; aρ where only ρ is known. Pure: that of randomised response with p = 1/(1 +
-    e^−ε₀), which is [log(p^a q^(1−a) + q^a p^(1−a))]/(a − 1). Bounded range: of all binary pairs
-    whose log ratios t and t − ε₀ lie ε₀ apart the worst; with x = e^−t and s = e^−ε₀ the second
-    table says the first outcome with probability (x − s)/(1 − s), so the divergence is log[x^−a (A
-    + Bx)]/(a − 1), B = (1 − s^a)/(1 − s), A = s^a − sB, largest at x = −aA/(B(a − 1)).
+    e^−ε₀), which is [log(p^a q^(1−a) + q^a p^(1−a))]/(a − 1). Bounded range: of all binary
+    pairs whose log ratios t and t − ε₀ lie ε₀ apart the worst; with x = e^−t and s = e^−ε₀ the
+    second table says the first outcome with probability (x − s)/(1 − s), so the divergence is
+    log[x^−a (A + Bx)]/(a − 1), B = (1 − s^a)/(1 − s), A = s^a − sB, largest at x = −aA/(B(a −
+    1)).
     Source: Mironov 2017; Dong, Durfee, Rogers 2020 (worst pairs).
     """
     a = orders
@@ -256,7 +272,10 @@ def renyi_divergence_bounds(spend: PrivacyEvent, orders: Array) -> Array:
 
 
 def _renyi_epsilons(spends: Events, remaining_deltas: Array) -> Array:
-    """The ε at each δ by Rényi divergences, added up order by order; ∞ where no δ is left."""
+    """Return the ε at each δ by Rényi divergences, added up order by order.
+
+    ∞ if no δ remains.
+    """
     from dp_accounting.rdp.rdp_privacy_accountant import compute_epsilon
 
     total_divergences = np.sum(
@@ -279,12 +298,13 @@ def _renyi_epsilons(spends: Events, remaining_deltas: Array) -> Array:
 
 
 def privacy_profile(spend: Spend, epsilons: Array) -> Array:
-    """The δ(at) of one spend that is not Gaussian, the largest over all its mechanisms; `epsilons` are any reals (j,).
+    """Return the δ at each of `epsilons` of one spend that is not Gaussian.
 
-    Bounded range: the binary pair with log ratios t and t − ε₀ has δ(a) = (1 − e^(t−ε₀))(1 −
-    e^(a−t))/(1 − e^−ε₀), at its largest, t = (a + ε₀)/2, (1 − e^((a−ε₀)/2))²/(1 − e^−ε₀). No one
-    pair is worst at every a, so the curve, though the tightest for one draw, composes worse than
-    Rényi DP does. Source: Dong, Durfee, Rogers 2020.
+    It is the largest over all its mechanisms; `epsilons` are any reals (j,). Bounded range: the
+    binary pair with log ratios t and t − ε₀ has δ(a) = (1 − e^(t−ε₀))(1 − e^(a−t))/(1 − e^−ε₀), at
+    its largest, t = (a + ε₀)/2, (1 − e^((a−ε₀)/2))²/(1 − e^−ε₀). No one pair is worst at every a,
+    so the curve, though the tightest for one draw, composes worse than Rényi DP does. Source: Dong,
+    Durfee, Rogers 2020.
     """
     e = spend.pure_epsilon
     if not isinstance(spend, BoundedRange):
@@ -298,11 +318,12 @@ def privacy_profile(spend: Spend, epsilons: Array) -> Array:
 
 
 def _loss_distribution_epsilons(spends: Events, remaining_deltas: Array) -> Array:
-    """The composed loss distribution of the spends' dominating pairs on one grid, rounded up (connect the dots).
+    """Return the ε at each δ by the composed privacy loss distribution of the spends.
 
-    All Gaussian spends are one with μ² = Σ μ_i²; many sizes of one kind are rounded up to a few.
-    Source: Zhu, Dong, Wang 2022, Theorem 10 (adaptive composition of dominating pairs); Doroshenko
-    et al. 2022 (grid).
+    It is that of their dominating pairs on one grid, rounded up (connect the dots). All Gaussian
+    spends are one with μ² = Σ μ_i²; many sizes of one kind are rounded up to a few.
+    Source: Zhu, Dong, Wang 2022, Theorem 10 (adaptive composition of dominating pairs);
+    Doroshenko et al. 2022 (grid).
     """
     from dp_accounting.pld import pld_pmf, privacy_loss_distribution
 
@@ -341,7 +362,10 @@ def _loss_distribution_epsilons(spends: Events, remaining_deltas: Array) -> Arra
 
 
 def _round_up_to_few_sizes(spends: Events) -> list[tuple[BoundedRange | Pure, int]]:
-    """The spends that are not Gaussian; if more than DISTINCT, sizes are rounded up to that many steps."""
+    """Return the spends that are not Gaussian, with sizes rounded up if they are many.
+
+    If they are more than MAX_DISTINCT_SPENDS, sizes are rounded up to that many steps.
+    """
     non_gaussian = [
         (spend, number) for spend, number in spends if isinstance(spend, (BoundedRange, Pure))
     ]

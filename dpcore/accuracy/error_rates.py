@@ -1,10 +1,10 @@
-"""Error rates that are proved, up to constants: Table 1 and Theorems 3 and 5 of the linear-queries paper, corrected.
+"""Error rates that are proved, up to constants, for the linear-queries paper's algorithms.
 
-"Up to constants" means that only their shapes may be compared with measured errors. |Q| = 2m, the
-queries and their negations. For the population ½(hi − lo) √(2 log|Q| / n) is added to each, the
-finite-class bound: Theorem 3's D₁ √(log k / n) is vacuous, as D₁ is of order k, and Theorem 5,
-which has no such term, proves only the error on the n records that its oracle sees. Source: Micali,
-Lezane, Betken 2025.
+They are Table 1 and Theorems 3 and 5 of that paper, corrected. "Up to constants" means that only
+their shapes may be compared with measured errors. |Q| = 2m, the queries and their negations. For
+the population ½(hi − lo) √(2 log|Q| / n) is added to each, the finite-class bound: Theorem 3's D₁
+√(log k / n) is vacuous, as D₁ is of order k, and Theorem 5, which has no such term, proves only the
+error on the n rows that its oracle sees. Source: Micali, Lezane, Betken 2025.
 """
 
 import math
@@ -15,9 +15,10 @@ from ..core.types import by_name, value_object
 
 @by_name
 class RateParameters:
-    """The public numbers that rates depend on: n records, k cells, m unsigned queries, the budget, and w = w(Q).
+    """The public numbers that rates depend on.
 
-    Raises InputError for δ outside (0, 1) and for numbers that are none.
+    They are n rows, k cells, m unsigned queries, the budget, and w = w(Q). Raises InputError for δ
+    outside (0, 1) and for numbers that are none.
     """
 
     n: float
@@ -38,10 +39,10 @@ class RateParameters:
 
     @property
     def rate_factors(self) -> tuple[float, ...]:
-        """The numbers d, log k, log |Q|, log(1/δ), w and nε, of whose powers every rate is a product.
+        """The numbers d, log k, log |Q|, log(1/δ), w and nε, the factors of every rate.
 
-        d is log₂ k: the number of columns where all of them are binary, as the table assumes. log k
-        is at least log 2.
+        Every rate is a product of their powers. d is log₂ k: the number of columns if all of them
+        are binary, as the table assumes. log k is at least log 2.
         """
         log_k = math.log(max(self.k, 2))
         log_queries = math.log(2 * self.m)
@@ -58,7 +59,7 @@ class RateParameters:
 
 @value_object
 class ErrorRate:
-    """A row of Table 1: the rate at which an algorithm's error falls, up to constants, by the powers of its sizes.
+    """The rate at which an algorithm's error falls, up to constants: a row of Table 1.
 
     The error is max_q ⟨q, P_n − D⟩, on the table itself; for a population ½(hi − lo) √(2 log|Q| /
     n) is added. `powers` are those of d, log k, log |Q|, log(1/δ), w and nε.
@@ -68,14 +69,17 @@ class ErrorRate:
     powers: tuple[float, float, float, float, float, float]
 
     def evaluate(self, parameters: RateParameters) -> float:
-        """The rate for these public numbers."""
+        """Return the rate for these public numbers."""
         return math.prod(
             size**power for size, power in zip(parameters.rate_factors, self.powers, strict=True)
         )
 
     @property
     def epsilon_power(self) -> float:
-        """The power of the privacy budget ε by which the error falls, whatever the table; below 0."""
+        """The power of the privacy budget ε by which the error falls, whatever the table.
+
+        It is below 0.
+        """
         return self.powers[-1]
 
 

@@ -1,4 +1,7 @@
-"""The meaning of a promise: how often a guess is right, and what a suspicion may become, each with one sentence."""
+"""The meaning of a privacy promise: how often a guess is right, what a suspicion may become.
+
+Each is said in one sentence.
+"""
 
 import math
 import re
@@ -32,12 +35,12 @@ class Promise:
 
     @classmethod
     def of_plan(cls, plan: Plan, *, adaptive: bool) -> "Promise":
-        """The promise of a plan, before or after it is carried out."""
+        """Return the promise of a plan, before or after it is carried out."""
         return cls(plan.budget.epsilon, plan.budget.delta, worst_case_events(plan, adaptive))
 
     @classmethod
     def of_release(cls, facts: Json) -> "Promise":
-        """The promise of a release, from the facts in its release.json."""
+        """Return the promise of a release, from the facts in its release.json."""
         promise_facts = facts["promise"]
         return cls(
             promise_facts["epsilon"],
@@ -46,15 +49,16 @@ class Promise:
         )
 
     def max_guess_probability(self, prior: float = 0.5) -> float:
-        """The highest chance of a right guess between two neighbouring tables, one of which has the `prior`.
+        """Return the highest chance of a right guess between two neighbouring tables.
 
-        Exact for Gaussian noise (`guarantee.gaussian_guess`); samplers' errors τ move the law on
-        either table, and so any chance, by at most τ. Else no more than (ε, δ) allows
-        (`guarantee.best_guess`), nor than the plan's ρ: an event of probability p under one table
-        and q under the other has (p − q)(logit p − logit q) ≤ 2ρ, the sum of both divergences after
-        post-processing; at a distance t = p − q the left side is least at p = (1 + t)/2, so t
-        log((1 + t)/(1 − t)) ≤ ρ, and a guess is right at most max(π, 1 − π) + min(π, 1 − π) t of
-        the time. Events of failure and samplers' errors are added to t.
+        One of the tables has the `prior`. Exact for Gaussian noise
+        (`guarantee.gaussian_guess_probability`); samplers' errors τ move the law on either table,
+        and so any chance, by at most τ. Else no more than (ε, δ) allows
+        (`guarantee.best_guess_probability`), nor than the plan's ρ: an event of probability p under
+        one table and q under the other has (p − q)(logit p − logit q) ≤ 2ρ, the sum of both
+        divergences after post-processing; at a distance t = p − q the left side is least at p = (1
+        + t)/2, so t log((1 + t)/(1 − t)) ≤ ρ, and a guess is right at most max(π, 1 − π) + min(π, 1
+        − π) t of the time. Events of failure and samplers' errors are added to t.
         """
         bound = float(
             guarantee.best_guess_probability(
@@ -88,7 +92,10 @@ class Promise:
 
     @property
     def failure_probability(self) -> float:
-        """The probability with which `max_log_odds_change` may be exceeded, in each direction: by one of the releases or more."""
+        """The probability with which `max_log_odds_change` may be exceeded, in each direction.
+
+        It is the probability that one of the releases or more exceeds it.
+        """
         return guarantee.posterior_failure_chance(self.total_delta)
 
     @property
@@ -104,7 +111,10 @@ class Promise:
 
     @property
     def suspicion_percent(self) -> str:
-        """The percentage to which a suspicion of 10% rises at most, except with probability `failure_probability`, rounded up."""
+        """The percentage to which a suspicion of 10% rises at most, rounded up.
+
+        It holds except with probability `failure_probability`.
+        """
         return format_percent(
             float(guarantee.posterior(EXAMPLE_SUSPICION, self.max_log_odds_change))
         )
@@ -134,7 +144,7 @@ class Promise:
         return f"{self.guess_sentence} {self.suspicion_sentence}"
 
     def to_json(self) -> Json:
-        """The numbers behind the sentences, unrounded, by name."""
+        """Return the numbers behind the sentences, unrounded, by name."""
         return {
             "guess": self.max_guess_probability(),
             "odds": math.exp(min(self.max_log_odds_change, 700.0)),
@@ -143,28 +153,40 @@ class Promise:
 
 
 def _max_total_variation(rho: float) -> float:
-    """The t in 0..1 with t log((1 + t)/(1 − t)) = ρ, rounded up: by bisection, as the left side rises."""
+    """Return the t in 0..1 with t log((1 + t)/(1 − t)) = ρ, rounded up.
+
+    It is found by bisection, as the left side rises.
+    """
     return bisect_interval(lambda t: t < 1 and 2 * t * math.atanh(t) < rho, 0.0, 1.0, 60)[1]
 
 
 def format_percent(chance: float) -> str:
-    """A probability as "23.4%", rounded up to a decimal, or to three near 1, where digits matter."""
+    """Return a probability as "23.4%", rounded up.
+
+    It has one decimal, or three near 1, where digits matter.
+    """
     percentage = _percentage_rounded_up(chance, 1 if chance <= 0.99 else 3)
     return f"{percentage:g}%" if percentage < 100 else "almost 100%"
 
 
 def format_times_in_100(chance: float) -> str:
-    """A probability as "54 times in 100", rounded up; with a decimal near ½ and 1, where digits matter."""
+    """Return a probability as "54 times in 100", rounded up.
+
+    It has a decimal near ½ and 1, where digits matter.
+    """
     return f"{_percentage_rounded_up(chance, 0 if 0.51 <= chance <= 0.99 else 1):g} times in 100"
 
 
 def _percentage_rounded_up(chance: float, decimals: int) -> float:
-    """100 times a probability, rounded up to so many decimals."""
+    """Return 100 times a probability, rounded up to so many decimals."""
     return math.ceil(100 * chance * 10**decimals - 1e-9) / 10**decimals
 
 
 def guess_tile_texts(chance: float) -> tuple[str, str, str]:
-    """The one sentence about a right guess as a tile, in three parts: who guesses, how often, and what it is about."""
+    """Return the sentence about a right guess as a tile, in three parts.
+
+    They are who guesses, how often, and what the guess is about.
+    """
     frequency_text = f"guesses right at most {format_times_in_100(chance)}"
     return (
         "Someone who knows everyone else",
@@ -174,7 +196,7 @@ def guess_tile_texts(chance: float) -> tuple[str, str, str]:
 
 
 def format_one_in(chance: float) -> str:
-    """A small probability as "1 time in 10 million", rounded up."""
+    """Return a small probability as "1 time in 10 million", rounded up."""
     if chance > 0.01:
         return f"{_percentage_rounded_up(chance, 1):g} times in 100"
     one_in_count = 1 / chance * (1 + 1e-12)
@@ -188,5 +210,5 @@ def format_one_in(chance: float) -> str:
 
 
 def describe_delta(delta: float) -> str:
-    """The δ in words for a reader who is no expert: "1 in a billion", or "0"."""
+    """Return δ in words for a reader who is no expert: "1 in a billion", or "0"."""
     return re.sub(" times?", "", format_one_in(delta)) if delta else "0"

@@ -7,9 +7,10 @@ from ..core.errors import InputError
 
 
 def probability_all_within(tolerance: float, sigma: float, answer_count: int) -> float:
-    """P(max_j |ξ_j| ≤ t) for m independent ξ_j ~ N(0, σ²): (1 − erfc(t/(√2 σ)))^m.
+    """Return P(max_j |ξ_j| ≤ t) for m independent ξ_j ~ N(0, σ²).
 
-    Raises InputError for what is no tolerance, noise or number.
+    It is (1 − erfc(t/(√2 σ)))^m, with t = `tolerance` and m = `answer_count`. Raises InputError for
+    what is no tolerance, noise or number.
     """
     if not (tolerance >= 0 and 0 < sigma < math.inf and answer_count >= 1):
         raise InputError(
@@ -24,5 +25,8 @@ def probability_all_within(tolerance: float, sigma: float, answer_count: int) ->
 
 
 def tolerance_for_probability(probability: float, sigma: float, answer_count: int) -> float:
-    """The smallest t with `probability_all_within(t, σ, m)` = `probability`, a number between 0 and 1."""
+    """Return the smallest t with `probability_all_within(t, σ, m)` = `probability`.
+
+    `probability` is a number between 0 and 1.
+    """
     return sigma * NormalDist().inv_cdf((1 + probability ** (1 / answer_count)) / 2)

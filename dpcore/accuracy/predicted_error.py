@@ -1,4 +1,7 @@
-"""The error of answers before any row is read, for algorithms that measure the answers themselves."""
+"""The predicted error of answers, for algorithms that measure the answers themselves.
+
+It is known before any row is read.
+"""
 
 from collections.abc import Callable
 
@@ -10,10 +13,10 @@ from ..problems import QueryRelease
 def predicted_noise_stddev(
     algorithm: Algorithm, problem: QueryRelease, budget: Budget
 ) -> float | None:
-    """The standard deviation of the independent Gaussian noise on every answer, from public numbers.
+    """Return the standard deviation of the independent Gaussian noise on every answer.
 
-    None where an algorithm has no `answer_noise` to say so: it measures something else, or what it
-    measures depends on the records. Raises what `make_plan` raises.
+    It is from public numbers. None if an algorithm has no `answer_noise` to say so: it measures
+    something else, or what it measures depends on the rows. Raises what `make_plan` raises.
     """
     plan = make_plan(algorithm, problem, budget)
     answer_noise: Callable[..., float | None] | None = getattr(algorithm, "answer_noise", None)

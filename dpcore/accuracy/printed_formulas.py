@@ -21,7 +21,10 @@ class PrintedFormula:
     max_epsilon: float = math.inf  # ε up to which its source proves it
 
     def evaluate(self, mu: float, delta: float) -> float:
-        """The ε that the formula states for a plan of μ at δ; NaN where its logarithm is negative."""
+        """Return the ε that the formula states for a plan of μ at δ.
+
+        NaN if its logarithm is negative.
+        """
         try:
             return self.epsilon_function(mu, delta)
         except ValueError:
@@ -29,7 +32,7 @@ class PrintedFormula:
 
 
 def _classical_epsilon(mu: float, delta: float) -> float:
-    """The classical formula μ √(2 ln(1.25/δ)) of the Gaussian mechanism."""
+    """Return the classical formula μ √(2 ln(1.25/δ)) of the Gaussian mechanism."""
     return mu * math.sqrt(2 * math.log(1.25 / delta))
 
 
@@ -77,18 +80,18 @@ GAUSSIAN_FORMULAS = (
 
 
 def zcdp_epsilon_closed_form(rho: float, delta: float) -> float:
-    """The conversion ρ + 2√(ρ ln(1/δ)) of ρ-zCDP, from the linear-queries paper's proof of Theorem 5.
+    """Return the conversion ρ + 2√(ρ ln(1/δ)) of ρ-zCDP to ε.
 
-    Source: Bun, Steinke 2016, Prop. 1.3.
+    It is from the linear-queries paper's proof of Theorem 5. Source: Bun, Steinke 2016, Prop. 1.3.
     """
     return rho + 2 * math.sqrt(rho * math.log(1 / delta))
 
 
 def strong_composition_epsilon(epsilon: float, step_count: int, delta: float) -> float:
-    """The strong composition 4ε₀√(2T ln(1/δ)) for T ε₀-DP steps, where ln(1/δ) ≥ ε₀²T; NaN elsewhere.
+    """Return the strong composition 4ε₀√(2T ln(1/δ)) for T ε₀-DP steps, if ln(1/δ) ≥ ε₀²T.
 
-    Source: the linear-queries paper's Theorem 6 (Dwork, Rothblum, Vadhan 2010), by which its DPFW
-    is calibrated.
+    NaN elsewhere. Source: the linear-queries paper's Theorem 6 (Dwork, Rothblum, Vadhan 2010), by
+    which its DPFW is calibrated.
     """
     if math.log(1 / delta) < epsilon**2 * step_count:
         return math.nan

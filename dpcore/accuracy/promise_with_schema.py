@@ -1,4 +1,7 @@
-"""The one promise of a planned algorithm: what pages, reports, cards and commands say of the same plan."""
+"""The one privacy promise of a planned algorithm, with the share that measures its schema.
+
+Pages, reports, cards and commands say it of the same plan.
+"""
 
 from typing import Any
 
@@ -11,7 +14,7 @@ from .meaning_of_epsilon import Promise
 def promise_of(
     algorithm: Algorithm, problem: Any, budget: Budget, schema: SchemaShare | None = None
 ) -> Promise:
-    """The promise of all that an algorithm may spend of a budget, from public numbers.
+    """Return the promise of all that an algorithm may spend of a budget, from public numbers.
 
     Args:
         algorithm: The algorithm with its settings.
@@ -33,5 +36,5 @@ def promise_of(
 
 
 def promise_of_division(division: BudgetDivision) -> Promise:
-    """The promise of a budget that is divided between the measured schema and an algorithm."""
+    """Return the promise of a budget divided between the measured schema and an algorithm."""
     return Promise(division.budget.epsilon, division.budget.delta, division.reserved_events)

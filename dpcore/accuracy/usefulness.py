@@ -1,4 +1,7 @@
-"""The usefulness of answers in everyday units: a sample's exactness, the field's score, fit purposes."""
+"""The usefulness of answers in everyday units: a sample's exactness, a score, fit purposes.
+
+The score is the field's own.
+"""
 
 import math
 from dataclasses import asdict
@@ -27,11 +30,11 @@ MAX_RELATIVE_COUNT_ERROR = 0.1  # largest half-width of a group's count, as a sh
 
 
 def equivalent_sample_share(squared_error_sum: float, shares: Array, n: int) -> float:
-    """The share f in 0..1 of the rows whose simple random sample has errors as large as these.
+    """Return the share f in 0..1 of the rows whose simple random sample has such errors.
 
     A sample of m = f n of n rows without replacement has Σ_q E(error²) = (S/m) (n − m)/(n − 1) over
     the questions q, S = Σ_q p_q (1 − p_q), as each counts rows. With E = `squared_error_sum`, the
-    sum of squared errors of the shares p (m,), that gives f = S/(E (n − 1) + S); 1 where nothing is
+    sum of squared errors of the `shares` p (m,), that gives f = S/(E (n − 1) + S); 1 if nothing is
     wrong. Source: Cochran 1977, Theorem 3.2.
     """
     p = np.clip(shares, 0, 1)
@@ -44,24 +47,29 @@ def equivalent_sample_share(squared_error_sum: float, shares: Array, n: int) -> 
 
 
 def k_marginal_score(l1_distances: Array) -> float:
-    """The K-marginal score 1000 (1 − mean total variation) of L1 `l1_distances` of tables of pairs (`Marginals.scored`).
+    """Return the K-marginal score 1000 (1 − mean total variation) of pairs' L1 distances.
 
-    1000 says that all tables are the same, 0 that they have nothing in common; total variation is
-    half the L1 distance.
+    `l1_distances` are those of tables of pairs (`Marginals.scored_tables`). 1000 says that all
+    tables are the same, 0 that they have nothing in common; total variation is half the L1
+    distance.
     Source: Task, Bhagat, Howarth 2023 (SDNist, NIST's reports).
     """
     return 1000 * (1 - float(np.mean(l1_distances)) / 2)
 
 
 def all_queries_count_rows(workload: Workload) -> bool:
-    """Whether every query counts rows, so that its answer is a share p with variance p(1 − p) over rows."""
+    """Return whether every query counts rows.
+
+    Its answer is then a share p with variance p(1 − p) over rows.
+    """
     return all(((w.entries == 0) | (w.entries == 1)).all() for w, _ in workload.parts)
 
 
 def predicted_tables(problem: QueryRelease, plan: Plan) -> UnbiasedAnswers | None:
-    """The noisy tables that a plan will produce, with their noise variances and shares of 0; uses no data.
+    """Return the noisy tables that a plan will produce, without using any data.
 
-    None where nothing is sure to be measured before the run: the plan then names no tables.
+    They have their noise variances and shares of 0. None if nothing is sure to be measured before
+    the run: the plan then names no tables.
     """
     measured = []
     for charge in plan.planned_events:
@@ -92,9 +100,10 @@ def predicted_tables(problem: QueryRelease, plan: Plan) -> UnbiasedAnswers | Non
 def predicted_standard_errors(
     unbiased_answers: UnbiasedAnswers | None, workload: Workload
 ) -> Array | None:
-    """The standard errors (m,) of the shares of all cells asked, by the noise alone, before any fit.
+    """Return the standard errors (m,) of all shares of a workload, from noise alone.
 
-    None where something was asked that was not measured, or no tables.
+    They are those before any fit. None if something was asked that was not measured, or there are
+    no tables.
     """
     if unbiased_answers is None or not isinstance(workload, Marginals):
         return None
@@ -105,10 +114,10 @@ def predicted_standard_errors(
 def predicted_error_sizes(
     unbiased_answers: UnbiasedAnswers | None, workload: Workload
 ) -> tuple[float, float] | None:
-    """The typical error of an answer by noise alone, and the error that at least 19 of 20 answers do not exceed.
+    """Return the typical error by noise alone, and one that 19 of 20 answers do not exceed.
 
-    Both are shares; a released share lies in 0..1, and no error of one exceeds 1. None where
-    `predicted_standard_errors` knows none.
+    At least 19 of 20 do not exceed it. Both are shares; a released share lies in 0..1, and no error
+    of one exceeds 1. None if `predicted_standard_errors` knows none.
     """
     errors = predicted_standard_errors(unbiased_answers, workload)
     if unbiased_answers is None or errors is None:
@@ -121,9 +130,10 @@ def predicted_error_sizes(
 def predicted_exactness(
     unbiased_answers: UnbiasedAnswers | None, workload: Workload, n: int, shares: Array
 ) -> float | None:
-    """The value of `equivalent_sample_share` by noise alone: variances of all cells, at the released `shares` (m,).
+    """Return the equivalent sample share by noise alone: that of `equivalent_sample_share`.
 
-    None where `predicted_standard_errors` knows none.
+    It uses variances of all cells, at the released `shares` (m,). None if
+    `predicted_standard_errors` knows none.
     """
     errors = predicted_standard_errors(unbiased_answers, workload)
     if errors is None:
@@ -133,11 +143,11 @@ def predicted_exactness(
 
 @value_object
 class SuitableUses:
-    """The uses that answers suit or do not suit, by noise alone, in everyday words, and the basis of that.
+    """The uses that answers suit or do not suit, in everyday words, and the basis of that.
 
-    Shares are good where 95% of the half-widths of their 95% intervals are at most `tolerance`;
-    `smallest_group` is the size of which the half-width of a group's count is a tenth, None where
-    no group's count has an interval.
+    It is by noise alone. Shares are good if 95% of the half-widths of their 95% intervals are at
+    most `tolerance`; `smallest_group` is the size at which the half-width of a group's count is a
+    tenth of it, None if no group's count has an interval.
     """
 
     good_for: Texts
@@ -156,18 +166,18 @@ class SuitableUses:
         )
 
     def to_json(self) -> Json:
-        """The fields and the sentence by name, for JSON."""
+        """Return the fields and the sentence by name, for JSON."""
         return asdict(self) | {"sentence": self.sentence}
 
 
 def suitable_uses(
     unbiased_answers: UnbiasedAnswers | None, n: float, *, tolerance: float = DEFAULT_TOLERANCE
 ) -> SuitableUses:
-    """The uses that noisy tables suit, by the half-widths of their cells' intervals.
+    """Return the uses that noisy tables suit, by the half-widths of their cells' intervals.
 
     `n` rows count. Every cell of a table has the same half-width h; tables of one column and of
-    pairs are looked at. A group is one cell of them: large enough where h n is at most a tenth of
-    its size.
+    pairs are looked at. A group is one cell of them: large enough if h n is at most a tenth of its
+    size.
     """
     good_numbers = []
     bad_numbers = []
@@ -199,7 +209,7 @@ def suitable_uses(
 
 
 def _share_phrases(number_words: list[str], tolerance: float) -> list[str]:
-    """A phrase for shares by this many columns; empty for none."""
+    """Return a phrase for shares by this many columns; empty for none."""
     noun = "column" if number_words == ["one"] else "columns"
     points_noun = "point" if tolerance == DEFAULT_TOLERANCE else "points"
     tolerance_text = f"within {100 * tolerance:.3g} {points_noun}"
@@ -211,7 +221,10 @@ def _share_phrases(number_words: list[str], tolerance: float) -> list[str]:
 def _half_width_of_most_cells(
     unbiased_answers: UnbiasedAnswers, ways: int, z: float
 ) -> float | None:
-    """The half-width that 95% of the cells of all tables of `number_words` columns keep; None if more are unbounded."""
+    """Return the half-width that 95% of the cells of all tables of `ways` columns keep.
+
+    None if more are unbounded.
+    """
     shape = unbiased_answers.domain.shape
     all_column_sets = list(combinations([a for a in range(len(shape)) if shape[a] > 1], ways))
     sizes = {axes: math.prod(shape[a] for a in axes) for axes in all_column_sets}
@@ -230,6 +243,6 @@ def _half_width_of_most_cells(
 
 
 def _format_two_digits_up(count: int) -> str:
-    """A number of people in two digits, rounded up."""
+    """Return a number of people in two digits, rounded up."""
     step = 10 ** max(len(str(count)) - 2, 0)
     return f"{math.ceil(count / step) * step:,}"

@@ -1,4 +1,7 @@
-"""Forecasts of a run's time and memory from public numbers; runs too large for the machine are refused."""
+"""Forecasts of a run's time and memory from public numbers.
+
+Runs too large for the machine are refused.
+"""
 
 from ..algorithms.algorithm import Algorithm, forecast_seconds_and_bytes
 from ..core.errors import InputError
@@ -13,7 +16,10 @@ MAX_MEMORY_SHARE = 0.8  # share of the machine's memory that one run may take
 def forecast_affordable_run(
     algorithm: Algorithm, problem: QueryRelease, budget: Budget
 ) -> tuple[float, float]:
-    """The rough seconds and bytes of a run; raises what `make_plan` raises, and InputError for too many bytes."""
+    """Return the rough seconds and bytes of a run; raise InputError for too many bytes.
+
+    Raises what `make_plan` raises too.
+    """
     seconds, byte_count = forecast_seconds_and_bytes(algorithm, problem, budget)
     max_bytes = MAX_MEMORY_SHARE * machine_memory_bytes()
     if max_bytes < byte_count:
@@ -27,7 +33,7 @@ def forecast_affordable_run(
 
 
 def describe_forecast(seconds: float, byte_count: float) -> str:
-    """A sentence with the expected time and memory of a run."""
+    """Return a sentence with the expected time and memory of a run."""
     return (
         f"{format_seconds(seconds)} and {format_bytes(byte_count)} of memory beside the "
         "program's own"
@@ -35,14 +41,14 @@ def describe_forecast(seconds: float, byte_count: float) -> str:
 
 
 def format_seconds(seconds: float) -> str:
-    """A rough time in words."""
+    """Return a rough time in words."""
     if seconds < 1:
         return "under 1 s"
     return f"about {seconds:.0f} s" if seconds < 120 else f"about {seconds / 60:.0f} min"
 
 
 def format_bytes(byte_count: float) -> str:
-    """A memory size in words: in MiB, or from 1 GiB on in GiB."""
+    """Return a memory size in words: in MiB, or from 1 GiB on in GiB."""
     if byte_count < 2**20:
         return "under 1 MiB"
     return (

@@ -58,12 +58,15 @@ ALGORITHMS: dict[str, type] = {
 
 
 def algorithms_for_problem(problem_type: type) -> dict[str, type]:
-    """The registered algorithms for one kind of problem."""
+    """Return the registered algorithms for one kind of problem, by name."""
     return {name: cls for name, cls in ALGORITHMS.items() if cls.problem is problem_type}
 
 
 def registered_name(algorithm: Algorithm) -> str:
-    """The name of an algorithm in ALGORITHMS, or its class's name where it is not registered."""
+    """Return the name of an algorithm in ALGORITHMS.
+
+    The class's name where it is not registered.
+    """
     cls = type(algorithm)
     return next(
         (name for name, algorithm_type in ALGORITHMS.items() if algorithm_type is cls), cls.__name__

@@ -26,7 +26,10 @@ CONSTRAINTS_IN_ROWS_NOTE = (
 
 @frozen
 class Step:
-    """One lazy step: its number from 1 on, the released object, and a note in words on what it did."""
+    """One lazy step of a run: its number from 1 on, the released object, and a note.
+
+    The note says in words what the step did.
+    """
 
     t: int
     release: Release
@@ -38,10 +41,10 @@ Steps = Iterator[Step]
 
 @by_name
 class Algorithm:
-    """The base of all algorithms: a dataclass whose fields are its parameters, and which sees a Curator, never records.
+    """The base of all algorithms: a dataclass whose fields are its parameters.
 
-    What is said of an algorithm stands in `about.toml` under its name. Raises InputError for a
-    parameter out of range.
+    It sees a curator, never rows. The text about an algorithm stands in `about.toml` under its
+    name. Raises InputError for a parameter out of range.
     """
 
     problem = QueryRelease
@@ -54,19 +57,25 @@ class Algorithm:
         check_parameters(self)
 
     def plan(self, problem: Any, budget: Budget) -> Plan:
-        """Calibrated charges and settled choices from public numbers; the choice "rounds" is the number of steps."""
+        """Return the plan: calibrated planned events and settings, from public numbers.
+
+        The setting "rounds" is the number of steps.
+        """
         raise NotImplementedError
 
     def steps(self, problem: Any, plan: Plan, curator: Any, rng: Rng) -> Steps:
-        """Released objects, one a step; the last one is the algorithm's answer."""
+        """Yield the released objects, one a step; the last one is the algorithm's answer."""
         raise NotImplementedError
 
     def as_settings(self, *names: str) -> tuple[Setting, ...]:
-        """The named parameters as choices, with the values that the user gave."""
+        """Return settings with the values that the user gave for the named parameters."""
         return tuple(Setting(name, parameter_values(self)[name], "given") for name in names)
 
     def choose_default(self, name: str, value: Any, why: str) -> Setting:
-        """The named parameter's choice: the user's value, or the plan's `value` for the reason `why`."""
+        """Return the setting of a parameter: the user's value, else the plan's `value`.
+
+        `why` is the reason for the plan's value.
+        """
         return (
             Setting(name, value, why)
             if parameter_values(self)[name] is None
@@ -77,7 +86,10 @@ class Algorithm:
 def rounds_param(
     doc: str = "selections, and as many measurements", derived_from: str = "n, m"
 ) -> Any:
-    """The parameter for the number of rounds; left to the plan, which derives it from `derived_from` the problem."""
+    """Return the parameter for the number of rounds.
+
+    Left to the plan, which derives it from `derived_from` of the problem.
+    """
     auto = (
         f"{derived_from} and the budget: where the noise of a round overtakes what another "
         "one gains"
@@ -88,7 +100,7 @@ def rounds_param(
 def model_cells_param(
     tree_limit_text: str = "up to 300,000 in the cliques of a tree, by n and the budget",
 ) -> Any:
-    """The parameter that limits how many numbers a model may hold."""
+    """Return the parameter that limits how many numbers a model may hold."""
     auto = f"10⁷ where all combinations can be listed, else {tree_limit_text}"
     return parameter_field(
         None, "numbers that the model may hold", low=1, high=100_000_000, log=True, auto=auto
@@ -96,7 +108,10 @@ def model_cells_param(
 
 
 def make_plan(algorithm: Algorithm, problem: Any, budget: Budget) -> Plan:
-    """A plan, made after the checks that every algorithm shares: the kind of problem, and k before memory is used."""
+    """Return a plan, made after the checks that every algorithm shares.
+
+    The checks: the kind of problem, and k before memory is used.
+    """
     if not isinstance(problem, algorithm.problem):
         name = type(algorithm).__name__
         raise InputError(
@@ -122,7 +137,7 @@ def make_plan(algorithm: Algorithm, problem: Any, budget: Budget) -> Plan:
 
 
 def _note_constraints(algorithm: Algorithm, problem: Any, plan: Plan) -> Plan:
-    """The plan with a note on the schema's constraints, where there are any."""
+    """Return the plan with a note on the schema's constraints, if it has any."""
     count = len(problem.domain.constraints) if isinstance(problem, QueryRelease) else 0
     if not count:
         return plan
@@ -144,7 +159,10 @@ def _note_constraints(algorithm: Algorithm, problem: Any, plan: Plan) -> Plan:
 def theoretical_values(
     algorithm: Algorithm, problem: QueryRelease, budget: Budget
 ) -> dict[str, float]:
-    """The parameter values that the papers' theory gives: every choice of a plan named NAME_star, by NAME."""
+    """Return the parameter values that the papers' theory gives.
+
+    Every setting of a plan named NAME_star, by NAME.
+    """
     choices = make_plan(algorithm, problem, budget).settings
     return {c.name.removesuffix("_star"): c.value for c in choices if c.name.endswith("_star")}
 
@@ -168,9 +186,9 @@ ITERATIONS_PER_REFIT = 120
 def forecast_seconds_and_bytes(
     algorithm: Algorithm, problem: QueryRelease, budget: Budget
 ) -> tuple[float, float]:
-    """The rough seconds of a run, and its bytes beside the program's own, from public numbers.
+    """Return the rough seconds of a run and its bytes, from public numbers.
 
-    Raises what `make_plan` raises.
+    The bytes are those beside the program's own. Raises what `make_plan` raises.
     """
     plan = make_plan(algorithm, problem, budget)
     values = {choice.name: choice.value for choice in plan.settings}

@@ -62,10 +62,10 @@ class _Parser(argparse.ArgumentParser):
 
 
 def build_parser() -> argparse.ArgumentParser:
-    """The parser of all commands: the docstring of a command's file is its help, with two examples.
+    """Build the parser of all commands from their modules.
 
-    ARGUMENTS of that file are its arguments, and only one of EITHER may be given, where there are
-    such.
+    The docstring of a command's file is its help, with two examples. ARGUMENTS of that file are its
+    arguments, and only one of EITHER may be given, where there are such.
     """
     root_parser = _Parser(
         prog="python -m dpcore", description="What does privacy cost on my table?"
@@ -88,9 +88,11 @@ def build_parser() -> argparse.ArgumentParser:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run one command. Exit code 0, or what the command returns; 2 for bad input and 3 when the ledger's budget does
-    not allow it, 70 for an error of this program, each with one line on stderr, 130 when
-    interrupted, 1 when the output cannot be written, and 141 when its reader has left.
+    """Run one command and return its exit code.
+
+    0, or what the command returns; 2 for bad input and 3 when the ledger's budget does not allow
+    it, 70 for an error of this program, each with one line on stderr, 130 when interrupted, 1 when
+    the output cannot be written, and 141 when its reader has left.
     """
     if sys.stdout is None:  # closed by whoever started the program, and so nobody reads it
         sys.stdout = io.StringIO()
@@ -147,12 +149,15 @@ def _report_error(error: Exception) -> int:
 
 
 def _added_notes(error: BaseException) -> list[str]:
-    """What this program added to an error, such as that a budget stays used."""
+    """Return what this program added to an error, such as that a budget stays used."""
     return getattr(error, "__notes__", [])
 
 
 def _require_text_arguments(arguments: Sequence[str]) -> Sequence[str]:
-    """The arguments, checked to be text: a name of other bytes could be neither shown nor stored."""
+    """Return the arguments, checked to be text.
+
+    A name of other bytes could be neither shown nor stored.
+    """
     for number, argument in enumerate(arguments, 1):
         if "\0" in argument or any("\ud800" <= c <= "\udfff" for c in argument):
             raise InputError(f"argument {number} is not UTF-8 text: {argument!r}")

@@ -20,12 +20,15 @@ MAX_SEED = 2**63 - 1
 
 
 def whole_number_parser(low: int, high: int) -> Callable[[str], int]:
-    """A function for argparse that reads a whole number in low..high."""
+    """Return a function for argparse that reads a whole number in low..high."""
     return lambda text: finite_number(text, int, low, high)
 
 
 def finite_number(text: str, kind: type = float, *limits: float):  # noqa: ANN201 - of that kind
-    """The finite number in an argument's text, for argparse, which says the argument's name; its user checks it."""
+    """Return the finite number in an argument's text, for argparse.
+
+    argparse says the argument's name; its user checks it.
+    """
     try:
         return parse_number(text, "", kind, *limits)
     except (
@@ -35,29 +38,29 @@ def finite_number(text: str, kind: type = float, *limits: float):  # noqa: ANN20
 
 
 def finite_numbers(name: str, text: str) -> Sequence[float]:
-    """The finite numbers in a text, separated by commas."""
+    """Return the finite numbers in a text, separated by commas."""
     return [parse_number(part, name, float) for part in text.split(",")]
 
 
 def argument(name: str, value: str | Texts | None, help_text: str, **options: Any) -> ArgumentSpec:
-    """An argument of a command, as argparse takes it; its help is `help_text` and its default.
+    """Return an argument of a command, as argparse takes it.
 
-    `value` is what the help writes in place of a value, or of several; None for the name in
-    capitals, or the choices.
+    Its help is `help_text` and its default. `value` is what the help writes in place of a value, or
+    of several; None for the name in capitals, or the choices.
     """
     default_text = "" if options.get("default") in (None, "", []) else " (default: %(default)s)"
     return name, {"metavar": value, "help": help_text + default_text, **options}
 
 
 def flag(name: str, help_text: str) -> ArgumentSpec:
-    """An argument without a value."""
+    """Return an argument without a value."""
     return name, {"action": "store_true", "help": help_text}
 
 
 def budget_arguments(
     *, epsilon: float | None = None, delta: float | None = None
 ) -> list[ArgumentSpec]:
-    """The arguments ε and δ, each with its default or required."""
+    """Return the arguments ε and δ, each with its default or required."""
     option_defaults = (("epsilon", EPSILON_HELP, epsilon), ("delta", DELTA_HELP, delta))
     return [
         argument(f"--{n}", None, help_text, type=finite_number, required=v is None, default=v)
@@ -66,7 +69,10 @@ def budget_arguments(
 
 
 def algorithm_arguments(problem: type, default: str | None = None) -> list[ArgumentSpec]:
-    """The arguments for an algorithm of a kind of problem, with its default or required, and for its parameters."""
+    """Return the arguments for an algorithm of a kind of problem, and for its parameters.
+
+    The algorithm has a default or is required.
+    """
     help_text = f"one of {', '.join(algorithms_for_problem(problem))}"
     return [
         argument("--algorithm", "NAME", help_text, required=default is None, default=default),
@@ -75,19 +81,19 @@ def algorithm_arguments(problem: type, default: str | None = None) -> list[Argum
 
 
 def settings_argument(name: str = "NAME", owner: str = "the algorithm") -> ArgumentSpec:
-    """The argument for the parameters of an algorithm."""
+    """Return the argument for the parameters of an algorithm."""
     return argument(
         "--set", f"{name}=VALUE", f"a parameter of {owner}", action="append", default=[]
     )
 
 
 def seed_argument(help_text: str = "seed of the first run") -> ArgumentSpec:
-    """The argument for a seed."""
+    """Return the argument for a seed."""
     return argument("--seed", None, help_text, type=whole_number_parser(0, MAX_SEED), default=0)
 
 
 def repeat_argument(default: int | None = None) -> ArgumentSpec:
-    """The argument for the number of seeds to run."""
+    """Return the argument for the number of seeds to run."""
     help_text = "R runs with seeds seed, seed + 1, …"
     return argument(
         "--repeat", "R", help_text, type=whole_number_parser(1, MAX_REPEATS), default=default
@@ -95,7 +101,10 @@ def repeat_argument(default: int | None = None) -> ArgumentSpec:
 
 
 def grid_arguments(default_repeats: int) -> list[ArgumentSpec]:
-    """The arguments for several ε at one δ with several seeds, and the output files, which are kept up to date."""
+    """Return the arguments for a grid: several ε at one δ, several seeds, and output files.
+
+    The files are kept up to date.
+    """
     help_text = "write all that was found; kept up to date, also when interrupted"
     return [
         argument("--epsilons", "E,E", f"{EPSILON_HELP}, several", default="0.1,0.3,1,3"),
@@ -109,13 +118,13 @@ def grid_arguments(default_repeats: int) -> list[ArgumentSpec]:
 
 
 def rows_argument(noun: str = "rows") -> ArgumentSpec:
-    """The argument for the number of synthetic rows."""
+    """Return the argument for the number of synthetic rows."""
     help_text = f"how many synthetic {noun} (default: as many as the table has)"
     return argument("--rows", "N", help_text, type=whole_number_parser(1, MAX_SYNTHETIC_ROWS))
 
 
 def ledger_arguments(*, required: bool) -> list[ArgumentSpec]:
-    """The arguments for the ledger, and the facts it needs about a data set."""
+    """Return the arguments for the ledger, and the facts it needs about a data set."""
     return [
         argument(
             "--ledger", "L.sqlite", "the release ledger; made on first use", required=required
@@ -149,12 +158,12 @@ PERSON_ARGUMENTS = (
 
 
 def privacy_unit_of(args: Namespace) -> PrivacyUnit:
-    """The privacy unit that the arguments state."""
+    """Return the privacy unit that the arguments state."""
     return PrivacyUnit(args.person, args.most_rows)
 
 
 def stated_budget(args: Namespace) -> Budget:
-    """The budget that the arguments state; InputError names the supported range."""
+    """Return the budget that the arguments state; InputError names the supported range."""
     return Budget(args.epsilon, args.delta)
 
 

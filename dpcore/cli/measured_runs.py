@@ -28,13 +28,13 @@ EveryRounds = int | Callable[[int], int]
 
 
 class MeasuredSchemaRuns:
-    """A table with an open schema; `schema_facts` and `rows` are the findings and records of the last run.
+    """A table with a partial schema, measured anew in each run.
 
-    `limited_table` are the rows that count, `placeholder_problem` the queries in a schema of public
-    facts alone.
+    `schema_facts` and `rows` are the findings and rows of the last run. `limited_table` are the
+    rows that count, `placeholder_problem` the queries in a schema of public facts alone.
 
-    Questions can be read only when the schema is there: one that does not fit what was found ends
-    the command then.
+    Queries can be read only when the schema is there: one that does not fit the measured schema
+    ends the command then.
     """
 
     schema_note = ", had the schema been known"
@@ -64,13 +64,19 @@ class MeasuredSchemaRuns:
 
     @property
     def digest(self) -> str:
-        """A digest of the table as it is used, in any order of records; see `table_digest`; not for publishing."""
+        """A digest of the table as it is used, in any order of rows; not for publishing.
+
+        See `table_digest`.
+        """
         return table_digest(self.frame, self.schema.names, self.unit)
 
     def run(
         self, algorithm: Algorithm, budget: Budget, seed: int, *, every: EveryRounds = 1
     ) -> Run:
-        """A run that measures its own schema within one budget; the schema is the same for every algorithm."""
+        """Return a run that measures its own schema within one budget.
+
+        The schema is the same for every algorithm.
+        """
         placeholder = self.placeholder_problem
         share = choose_schema_share(
             self.schema.unknown_columns,

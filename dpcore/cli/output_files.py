@@ -20,7 +20,10 @@ from .arguments import privacy_unit_of
 
 
 def check_writable(*paths: str | None) -> None:
-    """Raise InputError for outputs that cannot be written, before hours of work; None is no output."""
+    """Raise InputError for outputs that cannot be written, before hours of work.
+
+    None is no output.
+    """
     for path in paths:
         if path is not None and not _is_writable(path):
             raise InputError(f"{path[:200]}: cannot be written")
@@ -63,7 +66,10 @@ class EscapingStream(io.TextIOBase):
 
 
 def write_file(path: str, text: str) -> None:
-    """Write a file whole or not at all: beside it first, then in its place. InputError when the disk fails."""
+    """Write a file whole or not at all: beside it first, then in its place.
+
+    InputError when the disk fails.
+    """
     target = Path(path)
     try:
         # a device or a pipe, which must stay what it is
@@ -105,7 +111,7 @@ def _write_to_device(target: Path, text: str) -> None:
 
 
 class ProgressLine:
-    """A progress line on stderr: rewritten in place on a terminal, else a new one every two seconds."""
+    """A progress line on stderr: rewritten in place on a terminal, else new every two seconds."""
 
     def __init__(self) -> None:
         self._started = time.monotonic()
@@ -133,7 +139,10 @@ class ProgressLine:
 
 
 def ledger_request_fields(args: Namespace) -> Json:
-    """The fields of a `BudgetRequest` that say whose budget is used; InputError for a ledger that cannot serve it."""
+    """Return the fields of a `BudgetRequest` that say whose budget is used.
+
+    InputError for a ledger that cannot serve it.
+    """
     if (args.total_epsilon is None) != (args.total_delta is None):
         raise InputError("--total-epsilon and --total-delta go together")
     total = None if args.total_epsilon is None else Budget(args.total_epsilon, args.total_delta)

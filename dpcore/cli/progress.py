@@ -1,4 +1,7 @@
-"""Going through a run with progress on stderr, and its report on stdout: shared by `run`, `evolve` and `learn`."""
+"""Go through a run with progress on stderr and report it on stdout.
+
+Shared by `run`, `evolve` and `learn`.
+"""
 
 import warnings
 from collections.abc import Callable, Iterable, Sequence
@@ -112,10 +115,11 @@ def spent_budget_text(spent: PrivacySpent) -> str:
 def print_report(
     runs: Sequence[RunSummary], data_summary: str, heading: str, error_names: Sequence[str]
 ) -> None:
-    """Print runs of one algorithm: its settings, `data_summary` the data, the spent budget, then `heading` over a table.
+    """Print a report on runs of one algorithm: settings, data, spent budget and errors.
 
-    It shows each run's final errors of these `error_names`, and its seconds; the last line has
-    their means, where every run has the number.
+    `data_summary` describes the data, `heading` stands over the table. It shows each run's final
+    errors of these `error_names`, and its seconds; the last line has their means, where every run
+    has the number.
     """
     first = runs[0]
     lines = []

@@ -1,4 +1,4 @@
-"""The arguments that `run` and `sweep` share: the table and the questions; and how numbers are shown."""
+"""Handle the arguments shared by `run` and `sweep`: table and queries; format numbers."""
 
 import os
 from argparse import BooleanOptionalAction, Namespace
@@ -144,7 +144,7 @@ def load_workload(task: QueryTask) -> Workload:
 def open_table(
     task: QueryTask, format: TextFormat, *, in_memory: bool = False
 ) -> LoadedTable | Source:
-    """The table in memory; or its source, where it is large, a folder, or to be read in parts.
+    """Return the table in memory, or its source where it is large, a folder, or read in parts.
 
     What needs the `in_memory` table is read so, however large it is, unless parts were asked for.
     """
@@ -158,7 +158,10 @@ def open_table(
 
 
 def table_request_fields(table: LoadedTable | Source, path: str, format: TextFormat) -> Json:
-    """The fields of a `BudgetRequest` about the table at a path, which was read by `format`."""
+    """Return the fields of a `BudgetRequest` about the table at a path.
+
+    The table was read by `format`.
+    """
     read_again = source_at if isinstance(table, Source) else read_table
     other_formats = [
         replace(format, delimiter=delimiter)
@@ -175,7 +178,7 @@ def table_request_fields(table: LoadedTable | Source, path: str, format: TextFor
 
 
 def count_source(source: Source, workload: Workload, unit: PrivacyUnit) -> Rows | GatheredCounts:
-    """A source's counts in a workload's domain; progress goes to stderr."""
+    """Return a source's counts in a workload's domain; progress goes to stderr."""
     progress = ProgressLine()
 
     def show_progress(rows: float, _total: float | None) -> None:
@@ -193,7 +196,10 @@ def read_problem_and_rows(
     workload: Workload,
     choose_counter: Callable[[Source], Source] = lambda source: source,
 ) -> tuple[QueryRelease, Rows | GatheredCounts]:
-    """The problem about these queries, and the records; `choose_counter` chooses who counts a source."""
+    """Return the problem about these queries, and the rows.
+
+    `choose_counter` chooses who counts a source.
+    """
     domain = workload.domain
     unit = task.unit
     table = open_table(task, domain.file)
@@ -213,13 +219,13 @@ def read_problem_and_rows(
 
 
 def read_start_distribution(task: QueryTask, domain: Domain) -> Array | PublicStart | None:
-    """The public table to start from, if one is named."""
+    """Return the distribution of the public table to start from; None if no table is named."""
     start = read_start_table(task, domain)
     return None if start is None else start.distribution
 
 
 def read_start_table(task: QueryTask, domain: Domain) -> StartTable | None:
-    """The public table to start from, with its content, if one is named."""
+    """Return the public table to start from, with its content; None if none is named."""
     if task.start is None:
         return None
     table = load_table(task.start)
@@ -237,7 +243,10 @@ def print_forecast(algorithm: Algorithm, problem: QueryRelease, budget: Budget) 
 
 
 def build_algorithm(name: str, settings: Sequence[str], problem: type) -> Any:
-    """The algorithm called `name` for a kind of problem, with NAME=VALUE texts; InputError lists the options."""
+    """Return the algorithm called `name` for a kind of problem, set by NAME=VALUE texts.
+
+    InputError lists the options.
+    """
     algorithms = algorithms_for_problem(problem)
     if name not in algorithms:
         complaint = (
@@ -250,7 +259,7 @@ def build_algorithm(name: str, settings: Sequence[str], problem: type) -> Any:
 
 
 def parse_setting(text: str) -> tuple[str, str]:
-    """NAME and VALUE of a text NAME=VALUE."""
+    """Return NAME and VALUE of a text NAME=VALUE."""
     name, separator, value = text.partition("=")
     if not separator:
         raise InputError(f"--set {text!r} is not NAME=VALUE")
@@ -268,12 +277,12 @@ def usefulness_text(errors: Errors) -> str:
 
 
 def format_value(value: Any) -> str:
-    """A number as four digits, "-" for None."""
+    """Return a number as four digits, "-" for None."""
     if value is None:
         return "-"
     return f"{value:.4g}" if isinstance(value, float) else str(value)
 
 
 def format_columns(values: Iterable[Any], width: int = 11) -> str:
-    """Values side by side, as `format_value`, each in a column of so many characters."""
+    """Return values side by side, as `format_value`, each in `width` characters."""
     return " ".join(f"{format_value(value):>{width}}" for value in values)

@@ -16,11 +16,11 @@ BUILTIN_SCALAR_TYPES = (type(None), bool, int, float, str)
 
 
 def to_builtin(value: Any, dataclass_types: Kinds = ()) -> Any:
-    """An equal value of built-in types and read-only arrays; InputError for a value that has none.
+    """Return an equal value made of built-in types and read-only arrays.
 
-    A dataclass whose type is one of `dataclass_types` is made anew from its fields, so that its own
+    A dataclass whose type is one of `dataclass_types` is built anew from its fields, so its own
     checks run once more and nothing else that was put on the instance comes along; fields that no
-    comparison reads take their defaults.
+    comparison reads take their defaults. Raises InputError for a value that has no such equal.
     """
     value_type = type(value)
     if value_type in BUILTIN_SCALAR_TYPES:
@@ -44,7 +44,10 @@ def to_builtin(value: Any, dataclass_types: Kinds = ()) -> Any:
 
 
 def readonly_copy(value: Any) -> Array:
-    """A read-only copy, of whole numbers or else of floats, and of no subclass; InputError for other contents."""
+    """Return a read-only copy as a plain array of whole numbers, or else of floats.
+
+    The copy is of no array subclass. Raises InputError for other contents.
+    """
     numbers = np.asarray(value)  # of a subclass its numbers alone
     if numbers.dtype.kind not in "biuf":
         raise InputError(f"an array of type {numbers.dtype} is where real numbers are needed")
@@ -64,7 +67,10 @@ CONVERTERS = {
 
 
 def frozen_copy(value: Array) -> Array:
-    """The same numbers in memory that no code can open for writing: a copy, unless they already are."""
+    """Return the same numbers in memory that no code can open for writing.
+
+    They are copied, unless they already are in such memory.
+    """
     memory_owner: Any = value
     while type(memory_owner) is Array:
         memory_owner = memory_owner.base

@@ -38,7 +38,10 @@ class BudgetError(InputError):
 
 
 class OverspendError(BudgetError):
-    """The error for a release that a data set's total budget does not allow; nothing was touched or charged."""
+    """The error for a release that a data set's total budget does not allow.
+
+    Nothing was touched or charged.
+    """
 
 
 class PrivacyWarning(UserWarning):
@@ -46,14 +49,20 @@ class PrivacyWarning(UserWarning):
 
 
 def require_two_rows(n: int, table_name: str = "the table") -> None:
-    """Raise InputError for a table of fewer than two rows, whose shares would say nothing or everything."""
+    """Raise InputError for a table of fewer than two rows.
+
+    Its shares would say nothing or everything.
+    """
     if n < 2:
         count_text = "1 row" if n else "no rows"
         raise InputError(f"{table_name} has {count_text}; at least 2 are needed")
 
 
 def user_message(error: Exception) -> str:
-    """The message for a person about an error that ended some work; for a bug its kind only: its text may be data."""
+    """Return the message for a person about an error that ended some work.
+
+    For a bug the message is the kind of error only: its text may be data.
+    """
     if isinstance(error, FileNotFoundError):
         return "the table is no longer here"
     if isinstance(error, InputError):
@@ -64,7 +73,10 @@ def user_message(error: Exception) -> str:
 
 
 def escape_control_chars(text: object) -> str:
-    """The text with characters that could control a terminal escaped: controls, line ends, marks of direction."""
+    """Return the text with characters that could control a terminal escaped.
+
+    These are control characters, line ends and marks of direction.
+    """
     characters = (
         c if c.isprintable() else json.dumps(c)[1:-1].replace("\x7f", r"\u007f") for c in str(text)
     )
@@ -72,12 +84,12 @@ def escape_control_chars(text: object) -> str:
 
 
 def shorten(text: str, max_chars: int = 60) -> str:
-    """The text, cut to `max_chars` characters."""
+    """Return the text, cut to `max_chars` characters."""
     return text if len(text) <= max_chars else text[: max_chars - 1] + "…"
 
 
 def format_one_line(message: object) -> str:
-    """The message as one printable line, shortened, with control characters escaped."""
+    """Return the message as one printable line, shortened, with control characters escaped."""
     text = str(message)
     if len(text) > 4 * MAX_MESSAGE_CHARS:
         text = text[: 3 * MAX_MESSAGE_CHARS] + "…" + text[-MAX_MESSAGE_CHARS:]
@@ -98,7 +110,10 @@ def _shorten_match(match: re.Match) -> str:
 
 
 def describe_error_location(error: BaseException) -> str:
-    """The kind of an error and its place in the program, for a log; neither contains data."""
+    """Return the kind of an error and its position in the program, for a log.
+
+    Neither contains data.
+    """
     frames = traceback.extract_tb(error.__traceback__)
     package_folder = Path(__file__).parents[1]
     package_frames = [

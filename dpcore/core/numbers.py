@@ -19,7 +19,10 @@ MAX_NUMBER_CHARS = 400  # characters: more than any number that is served has
 def parse_number(
     text: str, name: str, number_type: type[N], low: float = -math.inf, high: float = math.inf
 ) -> N:
-    """The finite number of `number_type` in `text`, within low..high inclusive; InputError names a wrong text, shortened."""
+    """Return the finite number of `number_type` in `text`, within low..high inclusive.
+
+    Raises InputError, which names `name` and the wrong text, shortened.
+    """
     try:
         value = number_type(text) if len(text) <= MAX_NUMBER_CHARS else None
     except ValueError:
@@ -38,7 +41,10 @@ def parse_number(
 def bisect_interval(
     is_below: Callable[[float], bool], low: float, high: float, halvings: int
 ) -> tuple[float, float]:
-    """The ends of the part of low..high in which `is_below(x)` turns from true to false, after so many halvings."""
+    """Return the ends of the part of low..high in which `is_below(x)` turns from true to false.
+
+    The part is what remains after so many halvings.
+    """
     for _ in range(halvings):
         middle = (low + high) / 2
         if is_below(middle):
@@ -49,12 +55,12 @@ def bisect_interval(
 
 
 def consecutive_slices(sizes: Iterable[int]) -> tuple[slice, ...]:
-    """The slices of parts of these sizes, one after the other."""
+    """Return one slice for each size, one after the other from 0."""
     return tuple(slice(start, stop) for start, stop in pairwise(accumulate(sizes, initial=0)))
 
 
 def mean_if_complete(values: Sequence[Any]) -> float | None:
-    """The mean of the values; None where any of them is missing."""
+    """Return the mean of the values, or None if any of them is None."""
     return None if None in values else float(sum(values) / len(values))
 
 
@@ -65,33 +71,39 @@ def check_synthetic_row_count(rows: int) -> None:
 
 
 def format_short_number(value: float) -> str:
-    """A number in the notation of experts, such as 0.5 or 1e-9."""
+    """Return a number as text in the notation of experts, such as 0.5 or 1e-9."""
     return f"{value:g}".replace("e+", "e").replace("e0", "e").replace("e-0", "e-")
 
 
 def format_percentage_points(probability: float) -> str:
-    """A difference of probabilities in percentage points with two significant digits."""
+    """Return a difference of probabilities in percentage points, to two significant digits."""
     return f"{float(f'{100 * probability:.2g}'):g}"
 
 
 def unit_noun(rows_per_person: int) -> str:
-    """What is counted where a person has so many rows at most: people, or rows that one of them may have several of."""
+    """Return the noun for what is counted: "people", or "rows" if a person may have several."""
     return "people" if rows_per_person == 1 else "rows"
 
 
 def format_points_and_count(probability: float, n: float, unit: str) -> str:
-    """A difference of probabilities in points and, as seen by whoever counts, in people: `0.44 points ≈ 88 people`."""
+    """Return a difference of probabilities in points and as a count: `0.44 points ≈ 88 people`.
+
+    The count is in `unit`, as whoever counts sees it.
+    """
     return f"{format_percentage_points(probability)} points ≈ {format_count(probability, n, unit)}"
 
 
 def format_count(probability: float, n: float, unit: str) -> str:
-    """A difference of probabilities in people or rows, to two significant digits below 10."""
+    """Return a difference of probabilities as a count of people or rows.
+
+    Counts below 10 have two significant digits.
+    """
     count = probability * n
     return f"{f'{count:,.0f}' if count >= 10 else f'{count:.2g}'} {unit}"
 
 
 def machine_memory_bytes() -> float:
-    """The memory of this machine in bytes; ∞ where the system does not report it."""
+    """Return the memory of this machine in bytes, or ∞ if the system does not report it."""
     try:
         return float(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"))
     except (AttributeError, OSError, ValueError):

@@ -1,6 +1,7 @@
-"""Declarations of parameters: bounds, default, symbol, unit and words in one place; and what is said of algorithms.
+"""Declarations of parameters, and descriptions of algorithms.
 
-Widgets, command-line settings, tables and the property tests are all generated from it.
+A parameter's bounds, default, symbol, unit and words stand in one place. Widgets, command-line
+settings, tables and the property tests are all generated from them.
 """
 
 import math
@@ -56,7 +57,10 @@ class AlgorithmDescription:
 
 
 class AlgorithmText:
-    """The attribute of a class that is what is said of it, or of the next class above it of which something is said."""
+    """A descriptor for the AlgorithmDescription of a class.
+
+    It is that of the class itself, or of the next class above it that has one.
+    """
 
     def __get__(self, _instance: object, cls: type) -> AlgorithmDescription:
         return next(
@@ -68,9 +72,10 @@ class AlgorithmText:
 
 @by_name
 class Param:
-    """The declaration of one parameter. A `default` of None means that `plan` chooses it, as `auto` describes.
+    """The declaration of one parameter.
 
-    `log` asks for a logarithmic slider, `also` is another name.
+    A `default` of None means that `plan` chooses it, as `auto` describes. `log` asks for a
+    logarithmic slider, `also` is another name.
     """
 
     name: str
@@ -117,7 +122,7 @@ class Param:
             raise InputError(f"{self.name}={str(value)[:40]} is outside {self.allowed_values_text}")
 
     def parse(self, text: str) -> Any:
-        """The value that a text from a command line or an address bar represents."""
+        """Return the value that a text from a command line or an address bar represents."""
         if self.choices or self.kind is str:
             value: Any = text
         elif self.default is None and text == "auto":
@@ -136,12 +141,15 @@ class Param:
 
 
 def parameter_field(default: Any, doc: str, **declaration: Any) -> Any:
-    """A dataclass field that declares a parameter; `declaration` are fields of `Param`."""
+    """Return a dataclass field that declares a parameter.
+
+    `declaration` are fields of `Param`.
+    """
     return field(default=default, metadata={"doc": doc, **declaration})
 
 
 def declared_parameters(cls: type) -> tuple[Param, ...]:
-    """The parameters of a dataclass, in order of declaration."""
+    """Return the parameters of a dataclass, in order of declaration."""
     hints = get_type_hints(cls)
     return tuple(
         Param(
@@ -156,19 +164,25 @@ def declared_parameters(cls: type) -> tuple[Param, ...]:
 
 
 def check_parameters(instance: Any) -> None:
-    """Raise InputError for the first parameter of `instance` outside its range; call it from `__post_init__`."""
+    """Raise InputError for the first parameter of `instance` outside its range.
+
+    Call it from `__post_init__`.
+    """
     values = parameter_values(instance)
     for p in declared_parameters(type(instance)):
         p.check_value(values[p.name])
 
 
 def parameter_values(instance: Any) -> Json:
-    """The values of all parameters of `instance`, by name."""
+    """Return the values of all parameters of `instance`, by name."""
     return {p.name: getattr(instance, p.name) for p in declared_parameters(type(instance))}
 
 
 def build_from_texts(cls: type[T], settings: Mapping[str, str]) -> T:
-    """A new instance of `cls` from texts, e.g. {"rounds": "200"}; InputError for unknown names lists the known ones."""
+    """Return a new instance of `cls` with settings read from texts, e.g. {"rounds": "200"}.
+
+    Raises InputError for unknown names, which lists the known ones.
+    """
     declarations = {p.name: p for p in declared_parameters(cls)}
     names_and_aliases = declarations | {p.also: p for p in declarations.values() if p.also}
     for name in settings:
@@ -191,7 +205,7 @@ def build_from_texts(cls: type[T], settings: Mapping[str, str]) -> T:
 
 
 def _annotated_type(hint: Any) -> type:
-    """The plain type in an annotation such as `int` or `int | None`."""
+    """Return the plain type in an annotation such as `int` or `int | None`."""
     return next((t for t in get_args(hint) if t is not type(None)), hint)
 
 

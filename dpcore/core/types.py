@@ -1,4 +1,7 @@
-"""Short names for the types that most signatures mention, and the kind of class that holds arrays."""
+"""Short names for common types in signatures, and decorators for immutable dataclasses.
+
+They are the types that most signatures mention, and the kind of class that holds arrays.
+"""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -26,17 +29,20 @@ def ignore_progress(*_progress: Any) -> None:
 
 @dataclass_transform(frozen_default=True, eq_default=False)
 def frozen(cls: type[T]) -> type[T]:
-    """The class as a dataclass that never changes and equals itself alone: arrays have no one truth value."""
+    """Return the class as an immutable dataclass whose instances equal only themselves.
+
+    This is for classes that hold arrays: arrays have no one truth value.
+    """
     return dataclass(frozen=True, eq=False)(cls)
 
 
 @dataclass_transform(frozen_default=True, kw_only_default=True)
 def by_name(cls: type[T]) -> type[T]:
-    """The class as a dataclass that never changes, and whose fields are given by name."""
+    """Return the class as an immutable dataclass whose fields are given by name."""
     return dataclass(frozen=True, kw_only=True)(cls)
 
 
 @dataclass_transform(frozen_default=True)
 def value_object(cls: type[T]) -> type[T]:
-    """The class as a dataclass that never changes, and equals every other one with the same contents."""
+    """Return the class as an immutable dataclass that equals any other with the same contents."""
     return dataclass(frozen=True)(cls)

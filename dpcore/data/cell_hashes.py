@@ -1,4 +1,7 @@
-"""Marks of cells: 64-bit hashes that are equal where two cells say the same, whatever else a column holds."""
+"""Hashes of cells: 64-bit numbers that are equal if two cells say the same.
+
+Whatever else a column holds does not count.
+"""
 
 import re
 from collections.abc import Callable, Sequence
@@ -24,14 +27,18 @@ hash_array: Any = (
 
 
 def hash_cells(cells: pd.Series) -> Array:
-    """The hash (n,) of each cell's text, from which every reading begins; a missing cell has an empty text."""
+    """Return the hash (n,) of each cell's text, from which every reading begins.
+
+    A missing cell has an empty text.
+    """
     return _hash_cell_texts(cells, str)
 
 
 def hash_person_ids(cells: pd.Series) -> Array:
-    """The hash (n,) of the person in each cell: 17, `17.0` and `" 17 "` are one, `007` and `7` are two.
+    """Return the hash (n,) of the person named in each cell.
 
-    All ways to say that a value is missing name nobody, who is one person too.
+    17, `17.0` and `" 17 "` are one person, `007` and `7` are two. All ways to say that a value is
+    missing name nobody, who is one person too.
     """
     return _hash_cell_texts(
         cells, lambda text: "" if canonical_text(text) in MISSING_TEXTS else canonical_text(text)
@@ -47,7 +54,10 @@ def _hash_cell_texts(cells: pd.Series, text_to_hash: Callable[[str], str]) -> Ar
 
 
 def combine_hashes(first: CellHash, second: CellHash) -> Array:
-    """The mark made of two marks, in this order. Source: Steele, Lea, Flood 2014 (the finaliser of SplitMix64)."""
+    """Return the hash made of two hashes, in this order.
+
+    Source: Steele, Lea, Flood 2014 (the finaliser of SplitMix64).
+    """
     x = np.atleast_1d(first) * GOLDEN_GAMMA + np.atleast_1d(second)
     x = (x ^ (x >> np.uint64(30))) * FIRST_MULTIPLIER
     x = (x ^ (x >> np.uint64(27))) * SECOND_MULTIPLIER
@@ -55,7 +65,10 @@ def combine_hashes(first: CellHash, second: CellHash) -> Array:
 
 
 def _hash_numbers(cells: pd.Series) -> Array | None:
-    """The hash (n,) of each number's text, mostly computed without writing it; None for any other column."""
+    """Return the hash (n,) of each number's text; None for any other column.
+
+    Mostly it is computed without writing the text.
+    """
     if (
         not isinstance(cells.dtype, np.dtype)
         or cells.dtype.kind not in "iu"
@@ -82,7 +95,10 @@ def _hash_numbers(cells: pd.Series) -> Array | None:
 
 
 def _hash_texts_and_integers(texts: list[str]) -> Array:
-    """The hash of each text; a whole number below LARGEST is hashed as a number."""
+    """Return the hash of each text.
+
+    A whole number below MAX_HASHED_INTEGER is hashed as a number.
+    """
     match_integer = INTEGER_PATTERN.fullmatch
     numbers = np.array(
         [int(text) if match_integer(text) else MAX_HASHED_INTEGER for text in texts],

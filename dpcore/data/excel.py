@@ -71,7 +71,10 @@ def read_first_sheet(file: BinaryIO, progress: ProgressCallback) -> list[Row]:
 
 
 class _Workbook:
-    """The other parts of an Excel file that a sheet needs: names, shared texts, date formats, the first day."""
+    """The other parts of an Excel file that a sheet needs.
+
+    These are names, shared texts, date formats and the first day.
+    """
 
     def __init__(self, archive: zipfile.ZipFile) -> None:
         from openpyxl.styles.numbers import builtin_format_code, is_date_format, is_timedelta_format
@@ -122,7 +125,7 @@ class _Workbook:
         self.duration_styles = {i for i, s in enumerate(styles) if is_timedelta_format(formats[s])}
 
     def value_of_cell(self, cell: dict[str, str], text: str) -> Any:
-        """The value of a cell with these attributes and this text; "" for an empty one.
+        """Return the value of a cell with these attributes and this text; "" for an empty one.
 
         None for an error, and for a cell that contradicts its kind, which refuses no other.
         """
@@ -150,7 +153,7 @@ class _Workbook:
 
 
 def _read_shared_texts(archive: zipfile.ZipFile, name: str) -> list[str]:
-    """The texts that cells share, by number: one for each `si` element."""
+    """Return the texts that cells share, by number: one for each `si` element."""
     texts: list[str] = []
     parts: list[str] = []
     for event, payload in _parse_events(archive, name, MAX_UNPACKED_BYTES):
@@ -167,7 +170,10 @@ def _read_shared_texts(archive: zipfile.ZipFile, name: str) -> list[str]:
 def _read_rows(
     archive: zipfile.ZipFile, workbook: _Workbook, progress: ProgressCallback
 ) -> tuple[list[Row], int]:
-    """The rows of the sheet, each up to its last cell, and the number of the last row with a cell."""
+    """Return the rows of the sheet, and the number of the last row with a cell.
+
+    Each row ends with its last cell.
+    """
     rows: list[Row] = []
     cell: dict[str, str] = {}
     parts: list[str] = []
@@ -211,7 +217,10 @@ def _read_rows(
 
 
 def _column_number(attributes: dict[str, str], row: int, previous_column: int) -> int:
-    """The number of a cell's column, from its place, or else the one after the cell before."""
+    """Return the number of a cell's column.
+
+    It is read from the cell's reference, or else is the one after the cell before.
+    """
     column = previous_column + 1
     if "r" in attributes:
         match = CELL_REFERENCE_PATTERN.fullmatch(attributes["r"])
@@ -232,7 +241,10 @@ def _parse_index(text: str) -> int:
 
 
 def _check_directory(file: BinaryIO) -> None:
-    """Raise InputError for an implausibly long list of parts, which opening the file would read whole."""
+    """Raise InputError for an implausibly long list of parts.
+
+    Opening the file would read it whole.
+    """
     size = file.seek(0, os.SEEK_END)
     file.seek(max(size - TAIL_BYTES, 0))
     tail = file.read(TAIL_BYTES)
@@ -249,7 +261,7 @@ def _check_directory(file: BinaryIO) -> None:
 def _read_relations(
     archive: zipfile.ZipFile, name: str, names: set[str]
 ) -> dict[str, tuple[str, str]]:
-    """The kind and path of the parts that a part refers to, by key."""
+    """Return the kind and path of the parts that a part refers to, by key."""
     relations: dict[str, tuple[str, str]] = {}
     base = posixpath.dirname(posixpath.dirname(name))
     for tag, attributes in _extract_elements(archive, name) if name in names else ():
@@ -265,7 +277,7 @@ def _read_relations(
 
 
 def _extract_elements(archive: zipfile.ZipFile, name: str) -> list[tuple[str, dict[str, str]]]:
-    """The wanted tags and attributes of a small part, in order."""
+    """Return the wanted tags and attributes of a small part, in order."""
     events = (
         event
         for event in _parse_events(archive, name, MAX_SMALL_PART_BYTES)
@@ -283,7 +295,7 @@ def _parse_events(
     max_bytes: int,
     progress: ProgressCallback = ignore_progress,
 ) -> Iterator[tuple[str, Any]]:
-    """What a part says, in order, by tags without namespaces.
+    """Yield what a part says, in order, by tags without namespaces.
 
     An element that begins is its tag and attributes, its end is "/" and the tag; the text in `v`
     and `t` elements, without phonetic readings, is "=" and the tag, and some of the text.

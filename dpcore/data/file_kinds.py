@@ -23,7 +23,7 @@ SAVE_AS_UTF_8 = "save it as UTF-8"
 
 @value_object
 class FileKind:
-    """What a file is in words, what to do about it, and the endings of names that are right for it."""
+    """A kind of file in words, what to do about it, and the right endings of its name."""
 
     description: str
     advice: str = BRING_TABLE
@@ -113,7 +113,9 @@ def detect_file_kind(start: bytes, encoding: str = "") -> FileKind | None:
 def check_file_kind(
     file: BinaryIO, ending: str, expected: str = "a table", encoding: str = ""
 ) -> None:
-    """Refuse an open file that is of another kind than the ending of its name says; it is left at its start.
+    """Raise InputError if an open file is of another kind than its name's ending says.
+
+    The file is left at its start.
 
     Args:
         file: The file, open for reading.
@@ -135,7 +137,7 @@ def check_file_kind(
 
 
 def _kind_by_signature(start: bytes) -> FileKind | None:
-    """The kind whose signature the file begins with."""
+    """Return the kind whose signature the file begins with."""
     for signature, kind in KIND_BY_SIGNATURE.items():
         if start.startswith(signature):
             return kind
@@ -149,21 +151,24 @@ def _kind_by_signature(start: bytes) -> FileKind | None:
 
 
 def _kind_by_archive_member(start: bytes) -> FileKind | None:
-    """The kind of an archive by the names of its members, which stand in it as they are."""
+    """Return the kind of an archive by the names of its members.
+
+    They stand in the archive as they are.
+    """
     if not start.startswith((b"PK\3\4", b"PK\5\6")):
         return None
     return next((kind for member, kind in KIND_BY_ARCHIVE_MEMBER.items() if member in start), ZIP)
 
 
 def _kind_by_markup(start: bytes) -> FileKind | None:
-    """The kind of a page or document that is text itself."""
+    """Return the kind of a page or document that is text itself."""
     text = start.removeprefix(codecs.BOM_UTF8).lstrip(b"\r\n")
     line = _first_line(text).lstrip().lower()
     return next((kind for tag, kind in KIND_BY_MARKUP.items() if line.startswith(tag)), None)
 
 
 def _is_unmarked_utf_16(start: bytes) -> bool:
-    """Whether every other byte of the first line is zero, and no other."""
+    """Return whether every other byte of the first line is zero, and no other."""
     line = start.split(b"\n", 1)[0].rstrip(b"\0\r")
     even = line[::2]
     odd = line[1::2]
@@ -173,5 +178,5 @@ def _is_unmarked_utf_16(start: bytes) -> bool:
 
 
 def _first_line(start: bytes) -> bytes:
-    """The bytes before the first end of a line."""
+    """Return the bytes before the first end of a line."""
     return start.splitlines()[0] if start else start

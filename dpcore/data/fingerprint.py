@@ -38,31 +38,43 @@ LANE_COUNT = 4  # number of 64-bit parts of a sum
 
 
 def is_earlier_format(mark: str) -> bool:
-    """Whether a fingerprint is of an earlier format, which no table can be compared with any more."""
+    """Return whether a fingerprint is of an earlier format.
+
+    No table can be compared with such a fingerprint any more.
+    """
     return not mark.startswith(FORMAT_PREFIX)
 
 
 def table_fingerprint(frame: pd.DataFrame, key: bytes) -> str:
-    """The fingerprint of a table in memory."""
+    """Return the fingerprint of a table in memory."""
     return table_fingerprints(frame, key)[0]
 
 
 def table_fingerprints(frame: pd.DataFrame, key: bytes) -> Texts:
-    """The fingerprint of a table in memory, then those of its cells misread; see `Fingerprint.marks`."""
+    """Return the fingerprint of a table in memory, then those of its cells misread.
+
+    See `Fingerprint.all_fingerprints`.
+    """
     builder = Fingerprint(map(str, frame.columns), key)
     builder.add_rows([cells for _, cells in frame.items()])
     return builder.all_fingerprints()
 
 
 def file_mark(sha256: str, key: bytes) -> str:
-    """The mark of a file by the SHA-256 of its bytes: HMAC-SHA256, so that nobody without the key can compare it."""
+    """Return the mark of a file, by the SHA-256 of its bytes and the ledger's key.
+
+    It is HMAC-SHA256, so that nobody without the key can compare it.
+    """
     return (
         FILE_PREFIX + hmac.new(key, f"{FILE_PREFIX}{sha256}".encode(), hashlib.sha256).hexdigest()
     )
 
 
 class _RowSum:
-    """A sum over rows for one way to read the cells: the names, the place of each column among them, and the sum."""
+    """A sum over rows for one way to read the cells.
+
+    It holds the names, the position of each column among them, and the sum.
+    """
 
     def __init__(self, names: Sequence[str]) -> None:
         order = sorted(range(len(names)), key=names.__getitem__)
@@ -121,11 +133,14 @@ class Fingerprint:
             row_sum.sum += _scrambled_sum(rows + sum(changes[way])) if changes[way] else chunk_sum
 
     def hexdigest(self) -> str:
-        """The fingerprint of all rows that were added."""
+        """Return the fingerprint of all rows that were added."""
         return self._digest_of(self._row_sum)
 
     def all_fingerprints(self) -> Texts:
-        """The fingerprint, then those that the rows would have with every text misread, in each of WAYS."""
+        """Return the fingerprint, then those that the rows would have in another encoding.
+
+        There is one with every text misread in each of MISREADINGS.
+        """
         return (self.hexdigest(), *map(self._digest_of, self._misread_sums.values()))
 
     def _digest_of(self, row_sum: _RowSum) -> str:
@@ -133,7 +148,7 @@ class Fingerprint:
         return FORMAT_PREFIX + hmac.new(self._key, content.encode(), hashlib.sha256).hexdigest()
 
     def _cell_bits(self, cells: pd.Series, position: int) -> Array:
-        """The bits (rows, LANES) of each cell of a column."""
+        """Return the bits (rows, LANE_COUNT) of each cell of a column."""
         codes, texts = factorize_texts(cells)
         are_written = cells.dtype.kind in "iuf"  # as `_identifying_text` writes them
         identifying_texts = [*(texts if are_written else map(_identifying_text, texts)), ""]
@@ -155,15 +170,16 @@ class Fingerprint:
 
 
 def _scrambled_sum(rows: Array) -> Array:
-    """The sum (LANES,) over scrambled rows (n, LANES)."""
+    """Return the sum (LANE_COUNT,) over scrambled rows (n, LANE_COUNT)."""
     return combine_hashes(np.arange(1, LANE_COUNT + 1, dtype=np.uint64), rows).sum(axis=0)
 
 
 def _identifying_text(text: str) -> str:
-    """The text that identifies a cell: numbers that are the same float are alike, as 1.50 and 1.5.
+    """Return the text that identifies a cell.
 
-    So a table that is saved anew in another format is known again; whole numbers are known by all
-    of their digits, and what no column reads as a number, as `1_0`, by its own signs.
+    Numbers that are the same float are alike, as 1.50 and 1.5. So a table that is saved anew in
+    another format is known again; whole numbers are known by all of their digits, and what no
+    column reads as a number, as `1_0`, by its own signs.
     """
     text = canonical_text(text)
     number = parse_cell_number(text)

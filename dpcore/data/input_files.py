@@ -26,9 +26,10 @@ FILE_TYPE_NAMES = {
 
 @contextmanager
 def reader_errors_as_input_error(label: str, kind: str) -> Iterator[None]:
-    """A context that turns any error of a reader of a `kind` of file into an InputError that begins with `label`.
+    """Turn any error of a reader of a `kind` of file, in a context, into an InputError.
 
-    The error behind it is left out, as it may quote what is in the file.
+    Its message begins with `label`. The error behind it is left out, as it may quote what is in the
+    file.
     """
     try:
         yield
@@ -50,7 +51,7 @@ def reader_errors_as_input_error(label: str, kind: str) -> Iterator[None]:
 
 @contextmanager
 def open_regular_file(source: FileSource, max_bytes: int) -> Iterator[BinaryIO]:
-    """The `source`, opened for reading from its start, with at most `max_bytes` bytes.
+    """Open `source` for reading from its start, with at most `max_bytes` bytes.
 
     Only regular files are opened: a pipe would wait for a writer, a device may have no end. What
     was brought as an open file is measured, and left open. Raises InputError, without the name of
@@ -80,7 +81,10 @@ def open_regular_file(source: FileSource, max_bytes: int) -> Iterator[BinaryIO]:
 
 
 def read_bytes(source: FileSource, max_bytes: int) -> bytes:
-    """The bytes of `source`, at most `max_bytes`; InputError as `open_regular_file` raises it."""
+    """Return the bytes of `source`, at most `max_bytes`.
+
+    Raises InputError as `open_regular_file` does.
+    """
     with open_regular_file(source, max_bytes) as file:
         try:
             data = file.read(max_bytes + 1)  # files of /proc say that they are empty
@@ -113,7 +117,10 @@ def _check_size(size: int, max_bytes: int) -> None:
 
 
 def _reader_error_reason(error: Exception) -> str:
-    """The reason why a text file could not be read, in everyday words; empty for most other files."""
+    """Return why a text file could not be read, in everyday words.
+
+    Empty for most other files.
+    """
     if isinstance(error, json.JSONDecodeError):
         return f"{error.msg} in line {error.lineno}, column {error.colno}"
     if isinstance(error, UnicodeDecodeError):

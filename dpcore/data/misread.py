@@ -1,4 +1,7 @@
-"""What texts would say, had their file been read in another encoding: so that a table is known by either reading."""
+"""Texts as they would be, had their file been read in another encoding.
+
+So a table is known by either reading.
+"""
 
 import re
 from contextlib import suppress
@@ -18,11 +21,11 @@ ESCAPED_BYTE_PATTERN = re.compile(
 
 
 def misread_text(text: str, misreading: Misreading) -> str:
-    r"""The text that the same bytes are in another encoding; the text itself where the first one cannot write it.
+    r"""Return the text that the same bytes are in another encoding.
 
-    A byte that an encoding does not have is the text `\xfc` in a cell. A file that holds these four
-    signs themselves is taken for one with the byte: then only its bytes, and its cells as read, are
-    known again.
+    It is the text itself if the first encoding cannot write it. A byte that an encoding does not
+    have is the text `\xfc` in a cell. A file that holds these four signs themselves is taken for
+    one with the byte: then only its bytes, and its cells as read, are known again.
     """
     if _is_encoding_independent(text):
         return text
@@ -36,7 +39,10 @@ def misread_text(text: str, misreading: Misreading) -> str:
 
 
 def misread_cells(cells: pd.Series) -> dict[Misreading, pd.Series]:
-    """A column's cells in each of WAYS in which they say something else; only texts are changed."""
+    """Return a column's cells in each of MISREADINGS in which they say something else.
+
+    Only texts are changed.
+    """
     if cells.dtype.kind in "iufbM":
         return {}
     values = cells.astype(object).tolist()
@@ -57,10 +63,10 @@ def misread_cells(cells: pd.Series) -> dict[Misreading, pd.Series]:
 
 
 def _is_encoding_independent(text: str) -> bool:
-    """Whether a text is the same in every encoding."""
+    """Return whether a text is the same in every encoding."""
     return text.isascii() and "\\x" not in text
 
 
 def _text_or_empty(value: object) -> str:
-    """A cell's text; empty for a cell that is none, as a list may be."""
+    """Return a cell's text; empty for a cell that is no text, as a list may be."""
     return value if isinstance(value, str) else ""

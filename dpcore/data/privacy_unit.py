@@ -37,7 +37,10 @@ class PrivacyUnit:
     def bound_contributions(
         self, frame: pd.DataFrame, columns: Sequence[str] | None = None
     ) -> pd.DataFrame:
-        """The rows that count: all, or at most `most_rows` of each person; see `limit_rows`."""
+        """Return the rows that count: all, or at most `most_rows` of each person.
+
+        See `limit_rows`.
+        """
         return (
             frame
             if self.person is None

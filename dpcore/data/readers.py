@@ -91,11 +91,12 @@ def load_table(
     format: TextFormat | None = None,
     progress: ProgressCallback = ignore_progress,
 ) -> LoadedTable:
-    """The table in `source`; `name`'s ending (default: the path's) is the kind, `max_cells` a limit for Parquet.
+    """Return the table in `source` and the text format that was used or guessed.
 
-    Of a text file without a `format` the encoding, and whether cells hold line breaks, are guessed
-    from all of its rows, a private peek: a release states what they are. `progress` hears which
-    share of a text or of a sheet is read, Parquet comes in one go; what it raises ends the reading.
+    `name`'s ending (default: the path's) is the kind of file, `max_cells` a limit for Parquet. Of a
+    text file without a `format` the encoding, and whether cells hold line breaks, are guessed from
+    all of its rows, a private peek: a release states what they are. `progress` receives which share
+    of a text or of a sheet is read, Parquet comes in one go; what it raises ends the reading.
     Raises InputError for a missing, unreadable or empty file, a doubled column, a row with too many
     cells, or a small file that unpacks into a very large one, before it is unpacked.
     """
@@ -142,14 +143,20 @@ def read_json(source: FileSource, name: str = "") -> Any:
 
 
 def _parse_json_integer(digits: str) -> int:
-    """The whole number that JSON's digits say; InputError for one that no float is near to."""
+    """Return the whole number that JSON's digits say.
+
+    Raises InputError for one that no float is near to.
+    """
     if len(digits) > MAX_DIGITS:
         raise InputError(f"holds a number of {len(digits):,} digits, at most {MAX_DIGITS} are read")
     return int(digits)
 
 
 def _check_unicode(document: Any) -> None:
-    """Raise InputError where some text holds half a character, which can be neither shown nor stored."""
+    """Raise InputError if some text of a document holds half a character.
+
+    It can be neither shown nor stored.
+    """
     try:
         json.dumps(document, ensure_ascii=False).encode("utf-8")
     except UnicodeEncodeError:
@@ -157,7 +164,10 @@ def _check_unicode(document: Any) -> None:
 
 
 def read_matrix(source: FileSource) -> Array:
-    """A matrix of numbers from numpy's .npy format; InputError where its header contradicts the content."""
+    """Return a matrix of numbers from numpy's .npy format.
+
+    Raises InputError if its header contradicts the content.
+    """
     with (
         reader_errors_as_input_error(str(source), ".npy matrix of numbers"),
         open_regular_file(source, MAX_MATRIX_BYTES) as file,
@@ -204,7 +214,7 @@ def _read_text(
 def _read_with_guessed_format(
     file: BinaryIO, ending: str, progress: ProgressCallback
 ) -> LoadedTable:
-    """The table of a text file, read in the format that it seems to have."""
+    """Return the table of a text file, read in the format that the file seems to have."""
     format = guess_text_format(file)
     try:
         return _read_text(file, ending, format, progress)
@@ -254,9 +264,10 @@ def _read_parquet(file: BinaryIO, max_cells: int) -> pd.DataFrame:
 
 
 def repair_damaged_cells(table: pa.Table) -> pa.Table:
-    """The table with damaged cells repaired, each by itself: a text that is no UTF-8 shows its bytes, as in a file.
+    """Return the table with damaged cells repaired, each by itself.
 
-    Any other cell that its type does not have, as a time after midnight of its day, is missing.
+    A text that is no UTF-8 shows its bytes, as in a file. Any other cell that its type does not
+    have, as a time after midnight of its day, is missing.
     """
     for index, field in enumerate(table.schema):
         column = table[index]
@@ -285,7 +296,10 @@ def _is_valid(cells: pa.ChunkedArray | pa.Array) -> bool:
 
 
 def arrow_to_series(cells: pa.ChunkedArray | pa.Array) -> pd.Series:
-    """The cells of a Parquet column: whole numbers stay as written, even beside a missing one."""
+    """Return the cells of a Parquet column as a Series.
+
+    Whole numbers stay as written, even beside a missing one.
+    """
     if pa.types.is_dictionary(cells.type):
         cells = cells.cast(cells.type.value_type)
     if pa.types.is_date(cells.type):
@@ -308,7 +322,10 @@ def arrow_to_series(cells: pa.ChunkedArray | pa.Array) -> pd.Series:
 
 
 def _is_beyond_calendar(times: pa.ChunkedArray | pa.Array) -> bool:
-    """Whether some time lies at or beyond the ends of Python's calendar, where a zone may have no day for it."""
+    """Return whether some time lies at or beyond the ends of Python's calendar.
+
+    A zone may have no day for it there.
+    """
     ticks_per_second = TICKS_PER_SECOND[times.type.unit]
     ends = pc.min_max(times.cast(pa.timestamp(times.type.unit)).cast(pa.int64()))  # type: ignore[attr-defined]
     low = ends["min"].as_py()
@@ -320,13 +337,19 @@ def _is_beyond_calendar(times: pa.ChunkedArray | pa.Array) -> bool:
 
 
 def _as_texts(times: pd.Series) -> pd.Series:
-    """The same cells, each as its text, None where it is missing: what one cell says changes no other."""
+    """Return each cell as its text, None if it is missing.
+
+    What one cell says changes no other.
+    """
     codes, texts = factorize_texts(times)
     return pd.Series([*texts, None], dtype=object).iloc[codes].reset_index(drop=True)
 
 
 def _python_value(cell: pa.Scalar) -> Any:
-    """The value of an Arrow cell, a time to the microsecond; its text in Arrow where Python has no such value."""
+    """Return the Python value of an Arrow cell, a time to the microsecond.
+
+    It is the cell's text in Arrow if Python has no such value.
+    """
     try:
         return cell.as_py()
     except (pa.ArrowException, ValueError, OverflowError):  # no other cell is refused with it

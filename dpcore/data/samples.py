@@ -27,7 +27,9 @@ class Sample:
 
 
 def berkeley() -> Sample:
-    """The 4,526 applicants to the six largest graduate departments of UC Berkeley in autumn 1973.
+    """Return the 4,526 applicants to UC Berkeley's six largest graduate departments in 1973.
+
+    They applied in autumn.
 
     Source: Bickel, Hammel, O'Connell, "Sex bias in graduate admissions", Science 187 (1975);
     Freedman, Pisani, Purves.
@@ -36,7 +38,7 @@ def berkeley() -> Sample:
 
 
 def titanic() -> Sample:
-    """The 2,201 people on board the Titanic, by class, sex, age and survival.
+    """Return the 2,201 people on board the Titanic, by class, sex, age and survival.
 
     Source: British Board of Trade inquiry report 1912, as tabulated by Dawson, J. Statistics
     Education 3 (1995).
@@ -45,12 +47,18 @@ def titanic() -> Sample:
 
 
 def coins() -> Sample:
-    """Invented rows (2,000): two coins, and whether they show the same side, which no pair of columns reveals."""
+    """Return 2,000 invented rows: two coins, and whether they show the same side.
+
+    No pair of columns reveals whether they do.
+    """
     return _sample_from_counts("coins")
 
 
 def _sample_from_counts(name: str) -> Sample:
-    """A table with one row a person, from counts by outcome; categories in order of first appearance."""
+    """Return a table with one row a person, from counts by outcome.
+
+    Categories are in order of first appearance.
+    """
     document = read_json(Path(__file__).with_name("counts.json"))[name]
     rows = [row for *row, times in document["counts"] for _ in range(times)]
     columns = document["columns"]
@@ -63,9 +71,10 @@ def _sample_from_counts(name: str) -> Sample:
 
 
 def census(n: int = 20_000, seed: int = 0) -> Sample:
-    """An invented census of n people, drawn from a small Bayesian network over 16,800 cells with known P.
+    """Return an invented census of n people, drawn from a Bayesian network with known P.
 
-    age, sex → education, marital → occupation → hours → income; within a bin, numbers are uniform.
+    The network is small, over 16,800 cells: age, sex → education, marital → occupation → hours →
+    income; within a bin, numbers are uniform.
     """
     if not 2 <= n <= 10_000_000:
         raise InputError(f"n={n} is outside 2..10000000")
@@ -80,10 +89,10 @@ def census(n: int = 20_000, seed: int = 0) -> Sample:
 
 
 def _network_distribution(domain: Domain, logits: Json) -> Array:
-    """The P (k,) of a Bayesian network: the product of each column's shares, given the columns before it.
+    """Return the distribution P (k,) of a Bayesian network.
 
-    A column's logits are the sum of its own and, for each column that it depends on, of one row a
-    value of that column.
+    It is the product of each column's shares, given the columns before it. A column's logits are
+    the sum of its own and, for each column that it depends on, of one row a value of that column.
     """
     P = np.ones(domain.shape)
     for axis, (name, terms) in enumerate(logits.items()):

@@ -40,12 +40,12 @@ class OpenQuotesError(InputError):
 
 @frozen
 class TextRows:
-    r"""The rows of an open text file: its column `names`, and its format, known once the header was read.
+    r"""The rows of an open text file, its column `names`, and its format.
 
-    Lines end with `\n`, `\r\n` or `\r`. A row with fewer cells than the header has missing ones at
-    its end; one with more, or with a cell in quotes that has no end, is refused by the number of
-    its line. An empty line is a row with an empty cell where there is one column, and none where
-    there are more.
+    The format is known once the header was read. Lines end with `\n`, `\r\n` or `\r`. A row with
+    fewer cells than the header has missing ones at its end; one with more, or with a cell in quotes
+    that has no end, is refused by the number of its line. An empty line is a row with an empty cell
+    if there is one column, and none if there are more.
     """
 
     names: Texts
@@ -55,7 +55,10 @@ class TextRows:
 
     @classmethod
     def from_file(cls, file: BinaryIO, format: TextFormat, ending: str) -> "TextRows":
-        """The rows of a file from its start on. InputError for an empty one, or one that is no text."""
+        """Return the rows of a file from its start on.
+
+        Raises InputError for an empty one, or one that is no text.
+        """
         check_file_kind(file, TEXT_ENDING, encoding=format.encoding)
         pieces = _read_pieces(file, format.encoding)
         text = ""
@@ -89,12 +92,12 @@ class TextRows:
         )
 
     def __iter__(self) -> Iterator[pd.DataFrame]:
-        """Batches of rows, as texts."""
+        """Yield batches of rows, as texts."""
         for frame in self._rows_by_quotes() if self.format.line_breaks else self._rows_by_line():
             yield frame.set_axis(list(self.names), axis=1)
 
     def _rows_by_line(self) -> Iterator[pd.DataFrame]:
-        """The rows of each piece, one for each line."""
+        """Yield the rows of each piece, one for each line."""
         line_number = 2
         for piece in self.pieces:
             text = piece if piece.endswith("\n") else piece + "\n"
@@ -114,7 +117,7 @@ class TextRows:
             line_number += line_count
 
     def _rows_by_quotes(self) -> Iterator[pd.DataFrame]:
-        """The rows of all pieces, where quotes decide where a row ends."""
+        """Yield the rows of all pieces, where quotes decide where a row ends."""
         self._check_filled(1, len(self.header))
         handle: Any = _PieceReader(chain([f"{self.header}\n"], self.pieces))
         skip_blank_lines = len(self.names) > 1
@@ -154,7 +157,7 @@ class TextRows:
 
 
 def guess_text_format(file: BinaryIO) -> TextFormat:
-    """The encoding of a whole open file, guessed from all its rows."""
+    """Return the encoding of a whole open file, guessed from all its rows."""
     check_file_kind(file, TEXT_ENDING)
     start = file.read(2)
     file.seek(0)
@@ -174,7 +177,7 @@ def guess_text_format(file: BinaryIO) -> TextFormat:
 
 
 def _read_pieces(file: BinaryIO, encoding: str) -> Iterator[str]:
-    r"""A file's text in pieces of whole lines, which end with `\n` except the last one."""
+    r"""Yield a file's text in pieces of whole lines, which end with `\n` except the last one."""
     start = file.read(3)
     if start[:2] in UTF_16_MARKS and encoding != "utf-16":
         raise InputError(
@@ -222,13 +225,16 @@ def _parse_csv(text: str, delimiter: str) -> pd.DataFrame:
 
 
 def _quoted_header(text: str) -> str:
-    """The header of a file whose quoted cells may contain line breaks."""
+    """Return the header of a file whose quoted cells may contain line breaks."""
     match = re.match(r'(?:"[^"]*(?:"|$)|[^"\n]+)*', text)
     return match[0] if match else ""
 
 
 def _count_cells(line: str, delimiter: str) -> int:
-    """The number of cells in a line, 0 where a quoted cell is not closed; later quotes are ordinary signs."""
+    """Return the number of cells in a line, 0 if a quoted cell is not closed.
+
+    Later quotes are ordinary signs.
+    """
     cell_pattern = re.compile(rf"{QUOTED_CELL_PATTERN}[^{re.escape(delimiter)}]*+")
     position = 0
     count = 0

@@ -30,7 +30,10 @@ RESAMPLED_TABLES = 10  # tables drawn to measure a sampling error
 
 @value_object
 class Baseline:
-    """A comparison error that needs no algorithm, named in words; a mean over `RESAMPLED_TABLES` tables if random."""
+    """An error to compare with that needs no algorithm, described in words.
+
+    If it is random, it is a mean over `RESAMPLED_TABLES` tables.
+    """
 
     description: str
     errors: Errors
@@ -40,12 +43,12 @@ class Baseline:
 def baseline_errors(
     problem: QueryRelease, rows: Rows, population: Array | None = None
 ) -> dict[str, Baseline]:
-    """The errors to compare with: `uniform`, `product_of_marginals` columns, `resampling` n rows, and `sampling`.
+    """Return the errors of up to four baselines: uniform, independent, resampling, sampling.
 
     `resampling` n rows from the table is the floor for every release of n synthetic rows drawn at
     random, and, where P is not known, the usual estimate of the table's own sampling error.
-    `uniform` and `product_of_marginals` are left out where the cells cannot be enumerated,
-    `sampling` where P (k,) is not given.
+    `independent` columns have the product of the marginals. It and `uniform` are left out where the
+    cells cannot be enumerated, `sampling` where P (k,) is not given.
     """
     workload = problem.workload
     truth = workload.answers_of_rows(rows)
@@ -83,25 +86,28 @@ def baseline_errors(
 
 
 def product_of_marginals(domain: Domain, rows: Rows) -> Array:
-    """The product (k,) of the records' 1-way marginals."""
+    """Return the product (k,) of the rows' 1-way marginals."""
     one_way = Marginals.all(domain, 1)
     answers = one_way.answers_of_rows(rows)
     return reduce(np.multiply.outer, [answers[table] for table in one_way.tables]).ravel()
 
 
 def empirical_distribution(domain: Domain, rows: Rows) -> Array:
-    """The table's distribution P_n (k,), taken as a population. Raises InputError where cells cannot be enumerated."""
+    """Return the table's distribution P_n (k,), to be used as a population.
+
+    Raises InputError where cells cannot be enumerated.
+    """
     require_enumerable(domain)
     return np.bincount(domain.cell_numbers(rows.values), rows.weights, domain.size) / rows.n
 
 
 def resample_rows(rows: Rows, n: int, rng: Rng) -> Rows:
-    """A table of n records drawn with replacement from the records of another."""
+    """Draw a table of n rows with replacement from the rows of another."""
     return rows_with_counts(rows.values, rng.multinomial(n, rows.weights / rows.n))
 
 
 def split_held_out(rows: Rows, count: int, rng: Rng) -> tuple[Rows, Rows]:
-    """Two tables: the records without a simple random sample of `count`, and that sample."""
+    """Split off a simple random sample of `count` rows; return the other rows and that sample."""
     weights = rows.weights.astype(np.int64)
     held_out_weights = rng.multivariate_hypergeometric(weights, count, method="marginals")
     return rows_with_counts(rows.values, weights - held_out_weights), rows_with_counts(
@@ -110,14 +116,14 @@ def split_held_out(rows: Rows, count: int, rng: Rng) -> tuple[Rows, Rows]:
 
 
 def draw_rows(domain: Domain, P: Array, n: int, rng: Rng) -> Rows:
-    """A table of n records drawn from a known population P (k,)."""
+    """Draw a table of n rows from a known population P (k,)."""
     counts = rng.multinomial(n, P / P.sum())
     cells = np.flatnonzero(counts)
     return Rows(domain.codes_of_cells(cells), counts[cells])
 
 
 def rows_with_counts(values: Array, counts: Array) -> Rows:
-    """The table of the records (r, d) whose counts are positive."""
+    """Return the table of those rows (r, d) whose counts are positive, with their counts."""
     return Rows(values[counts > 0], counts[counts > 0])
 
 
@@ -146,14 +152,14 @@ def split_error_by_source(
     population: Array | None = None,
     unbinned_answers: Array | None = None,
 ) -> ErrorWaterfall:
-    """The errors of a release, for any workload of its domain, split into their sources.
+    """Split the errors of a release on any workload of its domain into their sources.
 
-    `noiseless_setting` is what `noiseless_setting` of the run released with the same seed; what it
-    gets wrong is the model's part, smoothing that the run does because of the noise it expects
-    included. Where a distribution is held on a tree or under constraints, the best one that it
-    could hold of the records (`nearest_in_model`) tells "structure" from that; as the twin without
-    noise may have chosen another tree, it is held against the best on its own. `unbinned_answers`
-    (m,): the answers by the table's own values (`questions.unbinned`); without them no query is
+    `noiseless` is what `noiseless_setting` of the run released with the same seed; what it gets
+    wrong is the model's part, smoothing that the run does because of the noise it expects included.
+    Where a distribution is held on a tree or under constraints, the best one that it could hold of
+    the rows (`nearest_in_model`) tells "structure" from that; as the run without noise may have
+    chosen another tree, it is held against the best on its own. `unbinned_answers` (m,): the
+    answers by the table's own values (`questions.exact_question_share`); without them no query is
     thought to cut a bin. `population`: P (k,), where known.
     """
     binned_answers = workload.answers_of_rows(rows)
@@ -185,10 +191,10 @@ def split_error_by_source(
 
 
 def nearest_in_model(release: Release, rows: Rows) -> Release | None:
-    """The likeliest distribution for the records among those a release's model can hold; None if it holds any.
+    """Return the likeliest distribution for the rows that a release's model can hold.
 
-    On a tree it has the records' own clique tables. Records that constraints call impossible are
-    left out.
+    None if the model holds any distribution. On a tree it has the rows' own clique tables. Rows
+    that constraints call impossible are left out.
     """
     if not isinstance(release, GraphicalModel | Histogram):
         return None
@@ -211,14 +217,14 @@ def nearest_in_model(release: Release, rows: Rows) -> Release | None:
 def noiseless_setting(
     algorithm: Algorithm, problem: QueryRelease, budget: Budget
 ) -> tuple[Algorithm, Budget]:
-    """The same algorithm with the settings that its plan chose, and a budget so large that noise vanishes."""
+    """Return the algorithm with its plan's settings, and a budget so large that noise vanishes."""
     return with_planned_parameters(algorithm, make_plan(algorithm, problem, budget)), Budget(
         MAX_EPSILON, budget.delta
     )
 
 
 def with_planned_parameters(algorithm: Algorithm, plan: Plan) -> Any:
-    """The algorithm with every parameter that was left to its plan set to the plan's choice."""
+    """Return the algorithm with every parameter left to its plan set to the plan's choice."""
     unset_names = [
         p.name for p in declared_parameters(type(algorithm)) if getattr(algorithm, p.name) is None
     ]
@@ -228,9 +234,10 @@ def with_planned_parameters(algorithm: Algorithm, plan: Plan) -> Any:
 
 @value_object
 class GroupComparison:
-    """A comparison that a reader might draw: `value` of `outcome` is more frequent among `first` than `second`.
+    """The claim that `value` of `outcome` is more frequent among `first` than among `second`.
 
-    Both are values of the column `group`; all are labels of the domain's cells.
+    A comparison that a reader might draw. `first` and `second` are values of the column `group`;
+    all are labels of the domain's cells.
     """
 
     group: str
@@ -240,7 +247,10 @@ class GroupComparison:
     value: str
 
     def workload(self, domain: Domain) -> Marginals:
-        """The table that answers the comparison. Raises InputError for an unknown label, or one column used twice."""
+        """Return the marginal of both columns, which answers the comparison.
+
+        Raises InputError for an unknown label, or one column used twice.
+        """
         for name, labels in (
             (self.group, (self.first, self.second)),
             (self.outcome, (self.value,)),
@@ -255,9 +265,9 @@ class GroupComparison:
         return Marginals(domain, [[self.group, self.outcome]])
 
     def share_difference(self, domain: Domain, answers: Array) -> float:
-        """The share of `value` among `first` minus that among `second`, from answers (m,); NaN for empty groups.
+        """Return the share of `value` among `first` minus that among `second`, from answers (m,).
 
-        Shares of a group whose released size is 0 or less mean nothing.
+        NaN for empty groups: shares of a group whose released size is 0 or less mean nothing.
         """
         table = self.workload(domain)
         answers = answers.reshape(table.shapes[0])

@@ -11,7 +11,10 @@ from .release_errors import Errors
 def compute_errors(
     answers: Array, truth: Array, workload: Workload, n: int | None = None
 ) -> Errors:
-    """The errors of `answers` (m,) against `truth` (m,), of n rows where every query counts rows."""
+    """Return the errors of `answers` (m,) against `truth` (m,).
+
+    Of n rows where every query counts rows.
+    """
     absolute_errors = np.abs(answers - truth)
     # between two tables there may be other answers
     table_ends = [end for t in workload.tables for end in (t.start, t.stop)]

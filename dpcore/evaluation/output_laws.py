@@ -49,7 +49,10 @@ CellLaw = tuple[Array, Array]  # edges (m + 1,) and the mass of every cell (m,)
 
 
 def location_risk_values(risk: Risk, x: Array) -> Array:
-    """The risk F (m,) at points x (m,) of a location risk with a kink, from running sums instead of all pairs."""
+    """Return the values F (m,) of a location risk with a kink, at points x (m,).
+
+    From running sums instead of all pairs.
+    """
     order = np.argsort(risk.b)
     b = risk.b[order]
     w = risk.w[order]
@@ -65,7 +68,7 @@ def location_risk_values(risk: Risk, x: Array) -> Array:
 
 
 def first_stage_law(density: Density) -> CellLaw:
-    """The exact law of one draw as probabilities of cells, which are narrow where the law is large."""
+    """Return the exact law of one draw as probabilities of cells, narrow where the law is large."""
     law = PiecewiseGaussian(density)
     cumulative = law.cumulative / law.cumulative[-1]
     ends = np.interp([TAIL_MASS, 1 - TAIL_MASS], cumulative, law.edges)
@@ -76,7 +79,10 @@ def first_stage_law(density: Density) -> CellLaw:
 def next_stage_law(
     previous_law: CellLaw, risk: Risk, region: tuple[float, float], k: float, mu: float
 ) -> CellLaw:
-    """The law of a draw whose centre is a draw from `previous_law`; `region` holds the ends of K."""
+    """Return the law of a draw whose centre is a draw from `previous_law`.
+
+    `region` holds the ends of K.
+    """
     edges, mass = previous_law
     cumulative = np.append(0.0, np.cumsum(mass)) / mass.sum()
     c = np.interp((np.arange(QUADRATURE_CENTRES) + 0.5) / QUADRATURE_CENTRES, cumulative, edges)
@@ -95,7 +101,7 @@ def next_stage_law(
 
 
 def _cell_edges(risk: Risk, k: float, ends: Array, region: tuple[float, float]) -> Array:
-    """The edges of narrow cells about `ends`, inside K."""
+    """Return the edges of narrow cells about `ends`, inside K."""
     margin = 0.2 * (ends[1] - ends[0])
     low = max(ends[0] - margin, region[0])
     high = min(ends[1] + margin, region[1])
@@ -114,9 +120,9 @@ def _cell_edges(risk: Risk, k: float, ends: Array, region: tuple[float, float]) 
 
 @frozen
 class LineLaw:
-    """The law of a private answer at points x (m,): density, mean excess risk, and how near the true one 90% are.
+    """The law of a private answer at points x (m,): density, mean excess risk and 90% distance.
 
-    μ and k are those of the first stage.
+    The last is how near the true answer 90% of the draws are. μ and k are those of the first stage.
     """
 
     x: Array
@@ -132,9 +138,10 @@ class LineLaw:
 
 @frozen
 class PlaneLaw:
-    """The law of two coefficients on a grid x₁ (p,), x₂ (p,): probability and excess risk (p, p), NaN outside K.
+    """The law of two private coefficients on a grid x₁ (p,), x₂ (p,).
 
-    `draws` (m, 2), and the `optimum` (2,) without privacy.
+    Probability and excess risk (p, p), NaN outside K. `draws` (m, 2), and the `optimum` (2,)
+    without privacy.
     """
 
     x1: Array
@@ -147,12 +154,12 @@ class PlaneLaw:
 
 
 def _plan_exponential_mechanism(problem: RiskMinimisation, budget: Budget, **settings: Any) -> Plan:
-    """The plan of the regularised exponential mechanism with these settings."""
+    """Return the plan of the regularised exponential mechanism with these settings."""
     return ALGORITHMS["regularized_exponential"](**settings).plan(problem, budget)
 
 
 def _first_stage_density(problem: RiskMinimisation, rows: Rows, plan: Plan) -> Density:
-    """The density that the first stage draws from."""
+    """Return the density that the first stage draws from."""
     return Density(problem.risk(rows), problem.region, plan["k"], plan["mu"])
 
 
@@ -165,10 +172,10 @@ def line_law(
     factor: float = 1.0,
     stages: int = 1,
 ) -> LineLaw:
-    """The law of a private quantile or median of one column, at `factor` times the theory's μ; else InputError.
+    """Return the law of a private quantile or median of one column; InputError for other tasks.
 
-    The first stage is exact on cells; later ones are averaged over the law of the stage before by
-    quadrature (`next_stage_law`). 0 stages: by rule.
+    At `factor` times the theory's μ. The first stage is exact on cells; later ones are averaged
+    over the law of the stage before by quadrature (`next_stage_law`). 0 stages: by rule.
     """
     plan = _plan_exponential_mechanism(problem, budget, calibration=calibration, stages=stages)
     if factor != 1:
@@ -202,7 +209,10 @@ def line_law(
 
 
 def _last_stage_law(density: Density, plan: Plan) -> CellLaw:
-    """The law of the answer after the last stage; μ and k grow as the radius of a stage shrinks."""
+    """Return the law of the answer after the last stage.
+
+    μ and k grow as the radius of a stage shrinks.
+    """
     law = first_stage_law(density)
     radii = plan["stage_radii"]
     (low,), (high,) = density.region.corners
@@ -215,14 +225,20 @@ def _last_stage_law(density: Density, plan: Plan) -> CellLaw:
 
 
 def _line_density(problem: RiskMinimisation, rows: Rows, plan: Plan) -> Density:
-    """The density on a line that the first stage draws from; InputError for any task but a quantile or a median."""
+    """Return the density on a line that the first stage draws from.
+
+    InputError for any task but a quantile or a median.
+    """
     if not problem.location or not isinstance(problem.loss, PiecewiseLinear) or problem.loss.width:
         raise InputError("the law on a line is that of a quantile or a median of one column")
     return _first_stage_density(problem, rows, plan)
 
 
 def _mean_excess_risk(law: CellLaw, risk: Risk, minimiser: Array) -> float:
-    """The mean excess risk E F(X) − F(x*), summed over cells; F is convex, so the error is of second order."""
+    """Return the mean excess risk E F(X) − F(x*), summed over cells.
+
+    F is convex, so the error is of second order.
+    """
     edges, mass = law
     midpoints = (edges[1:] + edges[:-1]) / 2
     return float(
@@ -235,7 +251,10 @@ def _mean_excess_risk(law: CellLaw, risk: Risk, minimiser: Array) -> float:
 def mean_excess_risk_by_mu(
     problem: RiskMinimisation, rows: Rows, budget: Budget, *, calibration: str = "erm"
 ) -> tuple[Array, Array, float]:
-    """Weights μ (m,) about the theory's, the exact mean excess risk at each (m,), and the theory's μ; one stage."""
+    """Return weights μ (m,), the exact mean excess risk (m,) at each, and the theory's μ.
+
+    The weights lie about the theory's; one stage.
+    """
     plan = _plan_exponential_mechanism(problem, budget, calibration=calibration)
     risk = _coarsen_risk(_line_density(problem, rows, plan).risk, problem)
     minimiser = minimise_risk(risk, problem.region)
@@ -248,7 +267,10 @@ def mean_excess_risk_by_mu(
 
 
 def _coarsen_risk(risk: Risk, problem: RiskMinimisation) -> Risk:
-    """The records of a column moved to at most BINS places, with their weights, for a curve that is only displayed."""
+    """Return a risk whose rows are moved to at most BINS places of the column, with their weights.
+
+    For a curve that is only displayed.
+    """
     if len(np.unique(risk.b)) <= MAX_CURVE_BINS:
         return risk
     (low,), (high,) = problem.region.corners
@@ -262,7 +284,10 @@ def _coarsen_risk(risk: Risk, problem: RiskMinimisation) -> Risk:
 def plane_law(
     problem: RiskMinimisation, rows: Rows, budget: Budget, *, calibration: str = "erm"
 ) -> PlaneLaw:
-    """The law of two coefficients on a bounded region, in one stage; InputError for another number of them."""
+    """Return the law of two private coefficients on a bounded region, in one stage.
+
+    InputError for another number of coefficients.
+    """
     if problem.d != 2 or not problem.region.is_bounded:
         raise InputError(
             f"the picture of a plane needs two coefficients on a bounded region, not {problem.d}"
@@ -291,10 +316,10 @@ def plane_law(
 
 
 def sampler_walk_on_invented_rows() -> tuple[Array, list[Proposal]]:
-    """Twelve invented numbers (12,) in −1..1, and every proposal of the paper's sampler on them, step by step.
+    """Return twelve invented numbers (12,) in −1..1 and every proposal of the sampler on them.
 
-    Its inner states follow the records, so that they are shown for invented ones only. The step
-    size is fit to look at.
+    The proposals are those of the paper's sampler, step by step. Its inner states follow the rows,
+    so that they are shown for invented ones only. The step size is fit to look at.
     """
     rng = np.random.default_rng(0)
     b = np.clip(rng.normal(0.2, 0.4, 12), -1, 1)
@@ -308,11 +333,11 @@ def sampler_walk_on_invented_rows() -> tuple[Array, list[Proposal]]:
 
 
 def median_delta_curve(budget: Budget, epsilons: Array, n: int) -> tuple[Array, float]:
-    """Exact δ(ε) (m,) of a private median between two neighbouring invented tables of n numbers, by quadrature.
+    """Return the exact δ(ε) (m,) of a private median on two invented neighbouring tables, and s.
 
-    Half the numbers lie at either end of −1..1, and one of them moves to the other end: the larger
-    of both directions. The second value is the GDP parameter s of the promise, whose
-    `gaussian_delta_curve` it must stay below.
+    The tables have n numbers; δ(ε) comes from quadrature. Half the numbers lie at either end of
+    −1..1, and one of them moves to the other end: the larger of both directions. The second value
+    is the GDP parameter s of the promise, whose `gaussian_delta_curve` it must stay below.
     """
     problem = RiskMinimisation(pinball_loss(0.5), Ball(np.zeros(1), 1.0), n, ("x",), True)
     plan = _plan_exponential_mechanism(problem, budget)
@@ -332,19 +357,23 @@ def median_delta_curve(budget: Budget, epsilons: Array, n: int) -> tuple[Array, 
 
 
 def _hockey_stick_divergence(p: Array, q: Array, epsilon: float) -> float:
-    """The probability Σ max(p − e^ε q, 0) by which p exceeds e^ε q: the δ of this direction."""
+    """Return Σ max(p − e^ε q, 0), the probability by which p exceeds e^ε q.
+
+    It is the δ of this direction.
+    """
     return float(np.maximum(p - math.exp(epsilon) * q, 0).sum())
 
 
 def gaussian_delta_curve(s: float, epsilons: Array) -> Array:
-    """δ(ε) (m,) of a Gaussian mechanism that is exactly s-GDP."""
+    """Return δ(ε) (m,) of a Gaussian mechanism that is exactly s-GDP."""
     return np.array([math.exp(gdp_log_delta(float(e), s)) for e in epsilons])
 
 
 def calibration_table(delta: float) -> pd.DataFrame:
-    """Rows (ε, exact s at δ, the paper's s, the δ that its Theorem 6.4 then keeps, δ) for ε from 0.01 to 10.
+    """Return a table of ε, exact s at δ, the paper's s, and the δ that the paper's s then keeps.
 
-    As printed it spends 2δ/3 on the density and (1 + e^ε)δ/3 on the sampler.
+    A line for each ε from 0.01 to 10; the last column is δ itself. The third δ is that of the
+    paper's Theorem 6.4. As printed it spends 2δ/3 on the density and (1 + e^ε)δ/3 on the sampler.
     """
     lines = []
     for epsilon in np.geomspace(0.01, 10, 61):
@@ -364,7 +393,10 @@ def calibration_table(delta: float) -> pd.DataFrame:
 
 
 def split_rows(rows: Rows, second_share: float, seed: int) -> tuple[Rows, Rows]:
-    """The records in two random groups, `second_share` of them in the second: one to learn from, one to judge by."""
+    """Split the rows into two random groups, with a share `second_share` of them in the second.
+
+    One to learn from, one to judge by.
+    """
     total = int(rows.weights.sum())
     return split_held_out(
         rows, min(max(1, round(second_share * total)), total - 2), np.random.default_rng(seed)
@@ -372,5 +404,5 @@ def split_rows(rows: Rows, second_share: float, seed: int) -> tuple[Rows, Rows]:
 
 
 def nonprivate_minimiser(problem: RiskMinimisation, rows: Rows) -> Array:
-    """The answer (d,) without privacy, from the records themselves."""
+    """Return the answer (d,) without privacy, from the rows themselves."""
     return minimise_risk(problem.risk(rows), problem.region)

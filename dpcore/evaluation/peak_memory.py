@@ -33,7 +33,7 @@ class PeakMemory:
 
 
 def _status_kilobytes(name: str) -> int | None:
-    """The number of kilobytes after `name` in the process's status; None where it is not there."""
+    """Return the kilobytes after `name` in the process's status; None where `name` is missing."""
     for line in STATUS_FILE.read_text().splitlines():
         if line.startswith(f"{name}:"):
             return int(line.split()[1])

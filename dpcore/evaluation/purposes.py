@@ -1,4 +1,4 @@
-"""Scores of synthetic rows for each purpose, beside those of real rows; from real data, for exploring."""
+"""Score synthetic rows for each purpose, beside real rows; from real data, for exploring."""
 
 from collections.abc import Callable
 from contextlib import nullcontext
@@ -36,10 +36,10 @@ MODEL_NAMES = ("logistic regression", "gradient boosting")
 
 @frozen
 class Purposes:
-    """The purposes of a table: a `target` to predict, also by `group`, a `question`, and links between columns.
+    """The purposes of a table: a `target` to predict, a `question`, and links between columns.
 
-    `train` is all that any release sees; `test` was held out of it, by a public seed and nothing of
-    the rows.
+    The target is also predicted by `group`. `train` is all that any release sees; `test` was held
+    out of it, by a public seed and nothing of the rows.
     """
 
     domain: Domain
@@ -61,7 +61,10 @@ class Purposes:
         group: str | None = None,
         question: Question | None = None,
     ) -> "Purposes":
-        """The purposes of a table, with a quarter of its rows held out; InputError where they do not fit it."""
+        """Return the purposes of a table, with a quarter of its rows held out.
+
+        Raises InputError where they do not fit the table.
+        """
         if group is not None and target is None:
             raise InputError(
                 "a group is compared by how well a target is predicted; name the target too"
@@ -93,7 +96,10 @@ class Purposes:
     def score_tasks(
         self, run: Run, progress: ProgressCallback = ignore_progress
     ) -> list[TaskScore]:
-        """The scores of all purposes by the last release of a finished run on `train`; `progress` is called regularly."""
+        """Return the scores of all purposes by the last release of a finished run on `train`.
+
+        `progress` is called regularly.
+        """
         release = run.release
         exactness = run.convergence[-1].query_errors.as_exact_as_sample
         if release is None:
@@ -119,13 +125,16 @@ class Purposes:
         return replace(summary, scores=tuple(scores))
 
     def _occurring_codes(self, rows: Rows, name: str) -> Array:
-        """The numbers of the different values of a column that occur in the rows."""
+        """Return the numbers of the different values of a column that occur in the rows."""
         return np.unique(rows.values[:, self.domain.axes([name])[0]])
 
     def _score_models(
         self, _release: Any, synthetic: Rows, sample_rows: Rows | None
     ) -> list[TaskScore]:
-        """The scores of models trained on each table and tested on the rows held out, for all and for each group."""
+        """Return scores of models trained on each table and tested on the held-out rows.
+
+        For all rows and for each group.
+        """
         if self.target is None:
             return []
         test_parts: dict[str, Rows] = {"": self.test}
@@ -163,7 +172,10 @@ class Purposes:
 
     @property
     def _target_is_numeric(self) -> bool:
-        """Whether the target is a number to approximate: one in bins, or one of many whole numbers."""
+        """Whether the target is a number to approximate.
+
+        One in bins, or one of many whole numbers.
+        """
         column = self.domain.column(self.target or "")
         return column.size > 2 and (
             bool(column.edges)
@@ -171,9 +183,9 @@ class Purposes:
         )
 
     def _unit_and_blind_score(self, rows: Rows) -> tuple[str, float | None]:
-        """The unit of a score, and the score of a guess from the shares of the target's values alone.
+        """Return a score's unit, and the score of a guess from the target's value shares alone.
 
-        Of a group of nobody there is no score, and the unit says why.
+        For a group of nobody there is no score, and the unit says why.
         """
         if not rows.n:
             return "no number: nobody of this group is among the rows held out", None
@@ -185,7 +197,10 @@ class Purposes:
         return "accuracy", float(counts.max() / counts.sum())
 
     def _fit_model(self, model: str, table: Rows) -> Callable[[Rows], float | None]:
-        """A model trained on one table, as a function that scores other tables; None where a score is not defined."""
+        """Return a model trained on one table, as a function that scores other tables.
+
+        The function returns None where a score is not defined.
+        """
         metrics = _import_sklearn().metrics
         axis = self.domain.axes([self.target or ""])[0]
         is_numeric = self._target_is_numeric
@@ -220,7 +235,10 @@ class Purposes:
         return score
 
     def _feature_matrix(self, rows: Rows, model: str) -> Array:
-        """The columns except the target: an indicator of each value for a regression, the values' numbers for trees."""
+        """Return the columns except the target as a matrix of features.
+
+        An indicator of each value for a regression, the values' numbers for trees.
+        """
         feature_axes = [a for a, name in enumerate(self.domain.names) if name != self.target]
         if model != MODEL_NAMES[0]:
             return rows.values[:, feature_axes].astype(float)
@@ -245,7 +263,10 @@ class Purposes:
     def _score_links(
         self, _release: Any, synthetic: Rows, sample_rows: Rows | None
     ) -> list[TaskScore]:
-        """The share of the real rows' strongest links that are among equally many strongest links of another table."""
+        """Return the share of the real rows' strongest links that other tables keep.
+
+        Equally many strongest links of each table are compared.
+        """
         pairs = Marginals(self.domain, self._column_pairs)
         k = max(1, min(MAX_STRONGEST_LINKS, len(self._column_pairs) // 3))
 
@@ -277,7 +298,10 @@ class Purposes:
     def _score_question(
         self, release: Any, _synthetic: Rows, sample_rows: Rows | None
     ) -> list[TaskScore]:
-        """The user's question: its share in each table, and the share that the schema alone suggests."""
+        """Return the score of the user's question: its share in each table.
+
+        Beside it stands the share that the schema alone suggests.
+        """
         if self.question is None:
             return []
         workload = self.question.workload
@@ -312,10 +336,10 @@ class Purposes:
     def _score_false_alarms(
         self, run: Run, rng: Rng, progress: ProgressCallback
     ) -> list[TaskScore]:
-        """The rate at which tests find links in a table of independent columns, released by the same plan.
+        """Return the rate at which tests find links in a released table of independent columns.
 
-        Its columns have the shares of the release. χ² takes synthetic rows for as many real ones;
-        ours knows the noise.
+        The same plan releases it. Its columns have the shares of the release. χ² takes synthetic
+        rows for as many real ones; our own test knows the noise.
         """
         problem: QueryRelease = run.problem
         rows = self._independent_rows(run, rng)
@@ -356,7 +380,10 @@ class Purposes:
 
 
 def false_alarm_sentence(chi_square_rate: float | None, noise_aware_rate: float | None) -> str:
-    """A sentence on how often each of the two tests finds a link that is not there; an unknown rate is left out."""
+    """Return a sentence on how often each of two tests finds a link that is not there.
+
+    An unknown rate is left out.
+    """
     if chi_square_rate is None:
         return "No pair of columns could be tested."
     sentence = (
@@ -371,12 +398,15 @@ def false_alarm_sentence(chi_square_rate: float | None, noise_aware_rate: float 
 
 
 def _mutual_information(table: Array) -> float:
-    """The mutual information of a table of shares, in nats."""
+    """Return the mutual information of a table of shares, in nats."""
     return float(rel_entr(table, np.outer(table.sum(axis=1), table.sum(axis=0))).sum())
 
 
 def _chi_square_p_value(counts: Array) -> float:
-    """The p-value of Pearson's χ² test on a table of counts without its empty lines; 1 for a single line."""
+    """Return the p-value of Pearson's χ² test on a table of counts; 1 for a single line.
+
+    The table is taken without its empty lines.
+    """
     nonempty_counts = counts[counts.sum(axis=1) > 0][:, counts.sum(axis=0) > 0]
     result: Any = (
         chi2_contingency(nonempty_counts, correction=False)
@@ -387,12 +417,12 @@ def _chi_square_p_value(counts: Array) -> float:
 
 
 def _share_below_level(p_values: list[float]) -> float | None:
-    """The share of p-values that are below the level; None without any."""
+    """Return the share of p-values below the level; None without any p-value."""
     return float(np.mean([p < SIGNIFICANCE_LEVEL for p in p_values])) if p_values else None
 
 
 def _import_sklearn() -> Any:
-    """The package scikit-learn; InputError where it is not installed."""
+    """Return the package scikit-learn; raise InputError where it is not installed."""
     try:
         import sklearn.ensemble
         import sklearn.linear_model
@@ -406,7 +436,10 @@ def _import_sklearn() -> Any:
 
 
 def _single_thread_context() -> Any:
-    """A context that keeps models to one thread, which is faster on tables of few distinct rows."""
+    """Return a context in which models use one thread.
+
+    One thread is faster on tables of few distinct rows.
+    """
     try:
         from threadpoolctl import threadpool_limits  # comes with scikit-learn
     except ImportError:
@@ -415,7 +448,10 @@ def _single_thread_context() -> Any:
 
 
 def _untrained_model(model: str, is_numeric: bool, min_leaf_rows: float) -> Any:
-    """An untrained scikit-learn model whose trees have at least `min_leaf_rows` distinct rows in a leaf."""
+    """Return an untrained scikit-learn model.
+
+    Its trees have at least `min_leaf_rows` distinct rows in a leaf.
+    """
     library = _import_sklearn()
     if model == MODEL_NAMES[0]:
         return (

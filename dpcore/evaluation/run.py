@@ -37,7 +37,10 @@ ERROR_NAMES = tuple(f.name for f in fields(Errors))[:4]
 
 
 def seeded_generators(seed: int) -> tuple[Rng, Rng, Rng]:
-    """Independent generators of a seeded run: for the noise, the algorithm, and the rows drawn at the end."""
+    """Return independent generators of a seeded run: for noise, algorithm and synthetic rows.
+
+    The synthetic rows are drawn at the end.
+    """
     noise_seed, algorithm_seed, sampling_seed = np.random.SeedSequence(seed).spawn(3)
     return (
         np.random.default_rng(noise_seed),
@@ -120,7 +123,10 @@ class Run:
 
     @property
     def promise(self) -> Promise:
-        """The promise of the whole budget: the plan's, unless the plan is only a part of what the budget pays for."""
+        """The promise of the whole budget.
+
+        The plan's, unless the plan is only a part of what the budget pays for.
+        """
         if self._whole is not None:
             return self._whole
         if self.plan.budget != self.budget:
@@ -141,7 +147,10 @@ class Run:
         return self._iterator
 
     def sample(self, rows: int | None = None) -> pd.DataFrame:
-        """Synthetic records of the last release, `rows` of them or as many as real ones; uses no budget."""
+        """Draw synthetic rows of the last release: `rows` of them, or as many as real ones.
+
+        Uses no budget.
+        """
         if self.release is None:
             raise InputError("nothing has been released yet: iterate over the run first")
         if rows is not None:
@@ -155,7 +164,7 @@ class Run:
         return self
 
     def _run_steps(self) -> Iterator[ConvergencePoint]:
-        """The Records of all steps that are compared, as the algorithm makes them."""
+        """Yield the convergence point of each compared step, as the algorithm makes them."""
         seconds = 0.0
         self._peak = PeakMemory()
         step = None
@@ -189,7 +198,11 @@ class Run:
     def _add_convergence_point(
         self, step: Step, seconds: float, approximate_errors: ReleaseErrors | None
     ) -> ConvergencePoint:
-        """The Record of a step, now the last in `convergence`; its errors are the `approximate_errors` ones where there are any."""
+        """Append the convergence point of a step and return it.
+
+        Its errors are `approximate_errors` where there are any. The point is then the last in
+        `convergence`.
+        """
         if approximate_errors:
             empirical = approximate_errors
             population = None
@@ -223,9 +236,9 @@ class Run:
 
 @frozen
 class Comparison:
-    """A workload's answers (m,) on the real records and by a release, side by side; not for publishing.
+    """A workload's answers (m,) on the real rows and by a release, side by side.
 
-    `n` rows are compared with, where every query counts rows.
+    Not for publishing. `n` rows are compared with, where every query counts rows.
     """
 
     workload: Workload
@@ -245,12 +258,12 @@ class Comparison:
         return compute_errors(self.synthetic, self.real, self.workload, self.n)
 
     def worst(self, count: int) -> Array:
-        """The indices of the `count` worst-answered queries, worst first."""
+        """Return the indices of the `count` worst-answered queries, worst first."""
         return np.argsort(-self.gaps, kind="stable")[:count]
 
 
 def compare_with_rows(release: Release, rows: Countable, workload: Workload) -> Comparison:
-    """The comparison of a release with the records on any workload of its domain."""
+    """Compare a release with the rows on any workload of its domain."""
     real = workload.answers_of_rows(rows)
     n = rows.n if all_queries_count_rows(workload) else None
     return Comparison(workload, real, release.answers(workload), n)
@@ -273,7 +286,10 @@ class SubgroupErrors:
 
 
 def subgroup_errors(comparison: Comparison, column: str) -> SubgroupErrors:
-    """How far a release is off about each value of `column`, from a comparison on its pairs (`pairs_with_column`)."""
+    """Return the release's error about each value of `column`.
+
+    From a comparison on pairs with it (`pairs_with_column`).
+    """
     pairs = comparison.workload
     if not isinstance(pairs, Marginals):
         raise InputError("groups are read off marginal tables only")
@@ -298,7 +314,10 @@ def subgroup_errors(comparison: Comparison, column: str) -> SubgroupErrors:
 
 
 def pairs_with_column(domain: Domain, column: str | None = None) -> Marginals:
-    """All pairs of columns, or those that include `column`; the column itself where there is no other."""
+    """Return the marginals of all pairs of columns, or of those with `column`.
+
+    If there is no other column, the one of `column` itself.
+    """
     if column is None:
         return Marginals.all(domain, min(2, len(domain.names)))
     others = [name for name in domain.names if name != column]

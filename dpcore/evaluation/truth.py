@@ -30,18 +30,21 @@ class Truth(Protocol):
 
     # a subclass may need the release
     def approximate_errors(self, release: Any) -> ReleaseErrors | None:  # noqa: ARG002
-        """The errors on a part of the questions, where computing all takes long; None where it does not."""
+        """Return the errors on a part of the queries, where computing all takes long; else None."""
         return None
 
     def errors_vs_sample_and_population(
         self, release: Any
     ) -> tuple[ReleaseErrors, ReleaseErrors | None]:
-        """The errors against the records, and against the data-generating distribution (None where it is unknown)."""
+        """Return the errors against the rows, and against the data-generating distribution.
+
+        The second is None where that distribution is unknown.
+        """
         ...
 
 
 class QueryTruth(Truth):
-    """The true answers (m,) of the workload: on the records, and on a population P (k,) where that was given."""
+    """The workload's true answers (m,) on the rows, and on a population P (k,) if given."""
 
     def __init__(self, problem: QueryRelease, rows: Countable, population: Array | None) -> None:
         self.workload = problem.workload
@@ -53,9 +56,9 @@ class QueryTruth(Truth):
             self.population_answers = self.workload.answers(P)
 
     def approximate_errors(self, release: Release) -> Errors | None:
-        """Errors against the records on tables drawn by a public rule, where a tree would answer very many; else None.
+        """Return errors against the rows on some tables where a tree would answer very many.
 
-        The same tables at every call.
+        Else None. The tables are drawn by a public rule, and are the same at every call.
         """
         w = self.workload
         if (
@@ -74,7 +77,10 @@ class QueryTruth(Truth):
         )
 
     def errors_vs_sample_and_population(self, release: Release) -> tuple[Errors, Errors | None]:
-        """The errors against the records, and against the population; the release is asked once."""
+        """Return the errors against the rows, and against the population.
+
+        The release is asked once.
+        """
         answers = release.answers(self.workload)
         population_answers = self.population_answers
         population_errors = (
@@ -87,7 +93,10 @@ class QueryTruth(Truth):
 
 @value_object
 class RiskErrors(ReleaseErrors):
-    """The risk F(x) of a parameter and its excess over the least on K; `accuracy` of its signs, for labels."""
+    """The risk F(x) of a parameter and its excess over the least risk on K.
+
+    `accuracy` is that of its signs, for labels.
+    """
 
     headline_name = "excess risk"
     excess_risk: float
@@ -96,9 +105,10 @@ class RiskErrors(ReleaseErrors):
 
 
 class RiskTruth(Truth):
-    """The empirical risk, and that of held-out records (Rows in the same columns) where they were given.
+    """The empirical risk, and that of held-out rows if given.
 
-    `min_risk` is the smallest empirical risk on K without any privacy.
+    Held-out rows are Rows in the same columns. `min_risk` is the smallest empirical risk on K
+    without any privacy.
     """
 
     def __init__(self, problem: RiskMinimisation, rows: Rows, population: Rows | None) -> None:
@@ -109,7 +119,7 @@ class RiskTruth(Truth):
     def errors_vs_sample_and_population(
         self, release: ReleasedParameter
     ) -> tuple[RiskErrors, RiskErrors | None]:
-        """The risk of a released parameter on the records, and on the held-out ones."""
+        """Return the risk errors of a released parameter on the rows, and on the held-out rows."""
         held_out_errors = (
             None
             if self._held_out_risk is None
@@ -118,12 +128,12 @@ class RiskTruth(Truth):
         return self._risk_errors(release.x, self._risk, self.min_risk), held_out_errors
 
     def _risk_and_minimum(self, rows: Rows) -> tuple[Risk, float]:
-        """The risk on some records, and the least that it is on K."""
+        """Return the risk on some rows, and its least value on K."""
         risk = self.problem.risk(rows)
         return risk, risk.value(minimise_risk(risk, self.problem.region))
 
     def _risk_errors(self, x: Array, risk: Risk, min_risk: float) -> RiskErrors:
-        """The errors of a parameter x (d,) by a risk and the least that it can be."""
+        """Return the errors of a parameter x (d,) by a risk and the least value of that risk."""
         value = risk.value(x)
         accuracy = float(risk.w @ (risk.b * (risk.A @ x) > 0)) if self.problem.loss.margin else None
         return RiskErrors(value - min_risk, value, accuracy)
@@ -131,7 +141,10 @@ class RiskTruth(Truth):
 
 @value_object
 class PointErrors(ReleaseErrors):
-    """The W1 distance of two distributions of points, and a bound on its error (0 where it was computed exactly)."""
+    """The W1 distance of two point distributions, and a bound on the error of that distance.
+
+    The bound is 0 where the distance was computed exactly.
+    """
 
     headline_name = "distance W1"
     w1: float
@@ -139,7 +152,10 @@ class PointErrors(ReleaseErrors):
 
 
 class PointTruth(Truth):
-    """The real points and their counts. Computing a distance takes longer than a step: `Run(every=…)` skips some."""
+    """The real points and their counts.
+
+    Computing a distance takes longer than a step: `Run(every=…)` skips some.
+    """
 
     def __init__(self, problem: PointRelease, rows: Rows, population: Array | None) -> None:
         if population is not None:
@@ -147,7 +163,10 @@ class PointTruth(Truth):
         self.rows = rows
 
     def errors_vs_sample_and_population(self, release: ReleasedPoints) -> tuple[PointErrors, None]:
-        """The W1 distance to the records; the data-generating distribution is unknown."""
+        """Return the W1 distance to the rows, and None.
+
+        The data-generating distribution is unknown.
+        """
         distance = w1_distance(self.rows.values, self.rows.weights, release.points, release.weights)
         return PointErrors(distance.value, distance.error), None
 

@@ -1,4 +1,7 @@
-"""The junction tree that constraints require: each one's columns lie in a clique. Public sizes decide."""
+"""The junction tree that constraints require: each constraint's columns lie in a clique.
+
+Public sizes decide.
+"""
 
 from ..core.errors import InputError
 from ..problems import MAX_ENUMERABLE_CELLS
@@ -7,9 +10,9 @@ from .junction_tree import JunctionTree, build_junction_tree, min_junction_tree_
 
 
 def constraint_junction_tree(domain: Domain) -> JunctionTree:
-    """The junction tree over single columns and the constraints' tables, which every model contains.
+    """Return the junction tree over single columns and the constraints' tables.
 
-    InputError where that is more than can be held.
+    Every model contains it. Raises InputError if it is more than can be held.
     """
     message = (
         "the schema's constraints tie columns together over {} combinations, more than the "

@@ -1,4 +1,7 @@
-"""Distributions on a junction tree: they answer any tables, inside their cliques or not, and draw rows."""
+"""Distributions on a junction tree, which answer any tables and draw synthetic rows.
+
+The tables need not lie inside a clique.
+"""
 
 import math
 from collections.abc import Mapping
@@ -25,12 +28,11 @@ MAX_CACHED_MESSAGE_CELLS = (
 
 @frozen
 class GraphicalModel(Released):
-    """A distribution on a junction tree, given by its cliques' marginal tables, `beliefs` (cells,), one after
-    another.
+    """A distribution on a junction tree, given by its cliques' marginal tables.
 
-    A table inside a clique is summed out of its belief; another one is summed along the subtree
-    that spans it, clique by clique: P(carried | separator) upwards, then out of the clique where
-    all its columns meet.
+    The tables are `beliefs` (cells,), one after another. A table inside a clique is summed out of
+    its belief; another one is summed along the subtree that spans it, clique by clique: P(carried |
+    separator) upwards, then out of the clique where all its columns meet.
     """
 
     domain: Domain
@@ -53,7 +55,7 @@ class GraphicalModel(Released):
         return tuple(map(frozenset, out))
 
     def table(self, axes: Axes) -> Array:
-        """The marginal table over sorted columns, one axis each."""
+        """Return the marginal table over sorted columns, one axis each."""
         clique_number = self.junction.clique_containing(axes)
         if clique_number is not None:
             return sum_to_axes(
@@ -66,15 +68,19 @@ class GraphicalModel(Released):
         return self._sum_over_subtree(i, axes, axes)
 
     def _subtree_holds(self, i: int, axes: Axes) -> bool:
-        """Whether all of these columns appear in clique i or below it, one of them below its separator."""
+        """Return whether all of these columns appear in clique i or below it.
+
+        One of them must be below its separator.
+        """
         separator = set(self.junction.separators[i])
         return set(axes) <= self._subtree_columns[i] | separator and not set(axes) <= separator
 
     def _sum_over_subtree(
         self, i: int, axes: Axes, output_axes: Axes, condition_axes: Axes = ()
     ) -> Array:
-        """The sum over all columns but `kept` of P(clique i | given) times the messages about `axes` from
-        below it.
+        """Return P(clique i | `condition_axes`) times messages, summed to `output_axes`.
+
+        The messages are those about `axes` from below clique i.
         """
         junction = self.junction
         clique = self.junction.cliques[i]
@@ -100,7 +106,11 @@ class GraphicalModel(Released):
         return contract_factors([(factor, factor_axes), *messages], output_axes)
 
     def _message(self, i: int, message_axes: Axes) -> Array:
-        """The conditional P(own | separator of i), axes (separator, own); own first appear at or below clique i."""
+        """Return the conditional distribution P(message_axes | separator of clique i).
+
+        Its axes are (separator, message_axes). The columns `message_axes` first appear at or below
+        clique i.
+        """
         conditional = self._messages.get((i, message_axes))
         if conditional is None:
             separator = self.junction.separators[i]
@@ -116,7 +126,7 @@ class GraphicalModel(Released):
         return conditional
 
     def answers(self, workload: Workload) -> Array:
-        """The answers ⟨q_j, D⟩ (m,); InputError for an explicit matrix."""
+        """Return the answers ⟨q_j, D⟩ (m,); InputError for an explicit matrix."""
         base = require_base_tables(workload)
         out = np.empty(base.m)
         inside, outside = tables_by_clique(self.junction, base)
@@ -127,14 +137,16 @@ class GraphicalModel(Released):
         return workload.from_table_cells(out)
 
     def sample(self, rows: int, rng: Rng) -> pd.DataFrame:
-        """A sample of `rows` records: each clique's new columns by systematic sampling within every state of
-        its separator, and there about as evenly among rows that are alike in the largest other
-        column drawn before.
+        """Draw `rows` synthetic rows.
+
+        Each clique's new columns are drawn by systematic sampling within every state of its
+        separator, and there about as evenly among rows that are alike in the largest other column
+        drawn before.
         """
         return self.domain.decode_rounded(self.sample_codes(rows, rng), rng)
 
     def sample_codes(self, rows: int, rng: Rng) -> Array:
-        """The codes (rows, d) of sampled records."""
+        """Draw the codes (rows, d) of synthetic rows."""
         junction = self.junction
         out = np.empty((rows, len(junction.shape)), dtype=np.int32)
         drawn_columns = []
@@ -164,12 +176,13 @@ class GraphicalModel(Released):
         return out[rng.permutation(rows)]
 
     def without_weak_pairs(self, loss_per_cell_share: float) -> JunctionTree:
-        """The junction tree without pairs a, b that this D nearly says without their tie, for the cells that they take.
+        """Return the junction tree without pairs a, b whose tie says little for its cells.
 
-        One in a single clique C, and in no constraint, may go. Of the distributions on C∖a and C∖b
-        in its place the nearest to D keeps all of D's tables there, with a and b independent given
-        the rest R of C. So their table loses ‖D_ab − Σ_R D_aR D_bR/D_R‖₁, which may be
-        `loss_per_cell_share` times the share of the tree's cells that goes.
+        D would be nearly the same without the tie of such a pair. A pair in a single clique C, and
+        in no constraint, may go. Of the distributions on C∖a and C∖b in its place the nearest to D
+        keeps all of D's tables there, with a and b independent given the rest R of C. So their
+        table loses ‖D_ab − Σ_R D_aR D_bR/D_R‖₁, which may be `loss_per_cell_share` times the share
+        of the tree's cells that goes.
         """
         pending = [*self.junction.cliques]
         covered = [*self.domain.allowed_tables]
@@ -201,16 +214,16 @@ class GraphicalModel(Released):
 
 
 def divide_or_zero(table: Array, divisor: Array) -> Array:
-    """The quotient of two tables, 0 where the second one is."""
+    """Return the quotient of two tables, 0 where the divisor is 0."""
     return np.divide(table, divisor, out=np.zeros_like(table), where=divisor > 0)
 
 
 def contract_factors(operands: list[Factor], output_axes: Axes) -> Array:
-    """The sum over all columns but `kept`, in that order, of the product of tables, each with its columns.
+    """Return the product of tables, summed over all columns but `output_axes`, in that order.
 
-    Two at a time, those with the smallest product first, as matrix products for every state of the
-    columns that both have and that stay. (`numpy.einsum` takes a hundred times as long where such
-    columns are many.)
+    Each table comes with its columns. Two at a time are multiplied, those with the smallest product
+    first, as matrix products for every state of the columns that both have and that stay.
+    (`numpy.einsum` takes a hundred times as long where such columns are many.)
     """
     sizes = {a: size for table, axes in operands for a, size in zip(axes, table.shape, strict=True)}
     while len(operands) > 1:
@@ -231,7 +244,10 @@ def contract_factors(operands: list[Factor], output_axes: Axes) -> Array:
 def _multiply_factors(
     first_factor: Factor, second_factor: Factor, output_axes: set[int], sizes: Mapping[int, int]
 ) -> Factor:
-    """The sum over all columns but `left` of the product of two tables, and its columns."""
+    """Return the product of two tables, summed over all columns but `output_axes`.
+
+    The result comes with its columns.
+    """
     first, a = first_factor
     second, b = second_factor
     batch = [x for x in a if x in b and x in output_axes]
@@ -255,10 +271,10 @@ def _multiply_factors(
 def tables_by_clique(
     junction: JunctionTree, tables: Marginals
 ) -> tuple[list[tuple[slice, Marginals, Array]], list[int]]:
-    """The place of each clique in use, the tables inside it and their cells; and the numbers of the tables in none.
+    """Return the tables inside each clique in use, and the numbers of the tables in no clique.
 
-    The tables of a clique are on its own little domain, so that all are summed out of its belief
-    together.
+    For a clique they are its place, the tables inside it and their cells. The tables of a clique
+    are on its own little domain, so that all are summed out of its belief together.
     """
     inside: dict[int, list[int]] = {}
     outside: list[int] = []
@@ -281,7 +297,10 @@ def tables_by_clique(
 
 
 def require_base_tables(workload: Workload) -> Marginals:
-    """The tables that a workload reads; InputError for others, which a graphical model does not answer."""
+    """Return the marginal tables that a workload reads.
+
+    Raises InputError for other workloads, which a graphical model does not answer.
+    """
     if workload.base is None:
         raise InputError(
             "a graphical model answers queries on marginal tables; an explicit matrix it does not"

@@ -11,11 +11,11 @@ from ..core.types import Array, Axes, Shape, value_object
 
 @value_object
 class JunctionTree:
-    """Cliques of a chordal graph over the columns of a domain of that `shape`, parents before their children.
+    """The cliques of a chordal graph over the columns of a domain of that `shape`.
 
-    Every column is in some clique. A clique and its `parents` entry (−1 for the root) share the
-    columns of its separator, maybe none; a column's cliques hang together (the running intersection
-    property).
+    Parents come before their children. Every column is in some clique. A clique and its `parents`
+    entry (−1 for the root) share the columns of its separator, maybe none; a column's cliques hang
+    together (the running intersection property).
     """
 
     shape: Shape
@@ -48,11 +48,14 @@ class JunctionTree:
         return self.clique_slices[-1].stop
 
     def table(self, vector: Array, i: int) -> Array:
-        """The part of a vector of all cells that is clique i's, as a table, one axis a column; a view of it."""
+        """Return clique i's part of a vector of all cells, as a table, one axis a column.
+
+        It is a view of the vector.
+        """
         return vector[self.clique_slices[i]].reshape([self.shape[a] for a in self.cliques[i]])
 
     def tables(self, vector: Array) -> tuple[Array, ...]:
-        """All cliques' tables, as `table` has them."""
+        """Return all cliques' tables, as `table` has them."""
         return tuple(self.table(vector, i) for i in range(len(self.cliques)))
 
     @cached_property
@@ -63,25 +66,31 @@ class JunctionTree:
         )
 
     def broadcast_shape(self, axes: Axes, i: int) -> list[int]:
-        """The shape in which a table over some of clique i's columns, in order, goes with that clique's own table."""
+        """Return the shape in which a table over some of clique i's columns goes with its table.
+
+        The columns are in order; the other table is the clique's own.
+        """
         return [self.shape[a] if a in axes else 1 for a in self.cliques[i]]
 
     def clique_containing(self, axes: Collection[int]) -> int | None:
-        """The smallest clique that contains all of these columns; None if no clique does."""
+        """Return the number of the smallest clique that contains all of these columns.
+
+        None if no clique does.
+        """
         return next((i for i in self._cliques_by_size if set(axes).issubset(self.cliques[i])), None)
 
 
 def table_cell_count(shape: Sequence[int], axes: Iterable[int]) -> int:
-    """The number of cells of the table over these columns."""
+    """Return the number of cells of the table over these columns."""
     return math.prod(shape[a] for a in axes)
 
 
 def build_junction_tree(shape: Sequence[int], tables: Iterable[Collection[int]]) -> JunctionTree:
-    """A tree whose cliques cover all `tables`, with few cells: the best of several greedy triangulations.
+    """Return a junction tree whose cliques cover all `tables`, with few cells.
 
-    Columns are eliminated in turn, the next one being that whose neighbours lack the fewest edges,
-    or whose clique has the fewest cells, or the least product of both; the order with the smallest
-    Σ of clique cells wins.
+    It is the best of several greedy triangulations. Columns are eliminated in turn, the next one
+    being that whose neighbours lack the fewest edges, or whose clique has the fewest cells, or the
+    least product of both; the order with the smallest Σ of clique cells wins.
     Source: Kjærulff 1990 (min fill, min weight); Jensen, Jensen 1994 (maximum separators).
     """
     shape = tuple(int(size) for size in shape)
@@ -100,9 +109,9 @@ def build_junction_tree(shape: Sequence[int], tables: Iterable[Collection[int]])
 
 
 def min_junction_tree_cells(shape: Sequence[int], tables: Iterable[Collection[int]]) -> int:
-    """A lower bound on the cells of any junction tree for these tables, computed quickly.
+    """Return a lower bound on the cells of any junction tree for these tables, quickly.
 
-    Columns that lean on the fewest others are taken away one after the other. Where that leaves all
+    Columns that lean on the fewest others are taken away one after the other. If that leaves all
     with g neighbours or more, every tree has a clique of g + 1 columns. Source: Lick, White 1970
     (degeneracy); a bound on treewidth.
     """
@@ -119,7 +128,7 @@ def min_junction_tree_cells(shape: Sequence[int], tables: Iterable[Collection[in
 
 
 def _column_neighbours(columns: int, tables: Iterable[Collection[int]]) -> list[set[int]]:
-    """The neighbours of each column: the columns with which it shares a table."""
+    """Return the neighbours of each column: the columns with which it shares a table."""
     neighbours: list[set[int]] = [set() for _ in range(columns)]
     for axes in tables:
         for a, b in combinations(axes, 2):
@@ -131,7 +140,10 @@ def _column_neighbours(columns: int, tables: Iterable[Collection[int]]) -> list[
 def _eliminate_columns(
     shape: Shape, graph: Sequence[set[int]], fill: int, weight: int
 ) -> list[set[int]]:
-    """The cliques of one elimination order, which takes the least (1 + missing edges)^fill · cells^weight first."""
+    """Return the cliques of one elimination order.
+
+    It takes the column with the least (1 + missing edges)^fill · cells^weight first.
+    """
     neighbours = [set(adjacent) for adjacent in graph]
     sizes = [math.log(size) for size in shape]
 
@@ -163,7 +175,7 @@ def _eliminate_columns(
 
 
 def _maximal_cliques(cliques: Iterable[set[int]]) -> list[Axes]:
-    """The cliques that no other one contains, as sorted columns."""
+    """Return the cliques that no other one contains, as sorted columns."""
     maximal: list[set[int]] = []
     for clique in sorted(cliques, key=len, reverse=True):
         if not any(clique <= other for other in maximal):
@@ -172,7 +184,10 @@ def _maximal_cliques(cliques: Iterable[set[int]]) -> list[Axes]:
 
 
 def _join_by_separators(shape: Shape, cliques: list[Axes]) -> JunctionTree:
-    """The junction tree by maximum separators (Prim), rooted at the clique with the most cells."""
+    """Return the junction tree by maximum separators (Prim).
+
+    It is rooted at the clique with the most cells.
+    """
     root = max(range(len(cliques)), key=lambda i: table_cell_count(shape, cliques[i]))
     sets = [set(clique) for clique in cliques]
     best = {i: (len(sets[i] & sets[root]), root) for i in range(len(cliques)) if i != root}

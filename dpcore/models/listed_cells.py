@@ -11,7 +11,10 @@ from .tree_model import JunctionTreeModel
 
 
 class ListedCellsModel(JunctionTreeModel):
-    """The family D ∝ exp(θ) over the k possible cells of a domain, one clique: θ and beliefs D are vectors (k,)."""
+    """The model D ∝ exp(θ) over the k possible cells of a domain, which are one clique.
+
+    θ and beliefs D are vectors (k,).
+    """
 
     def __init__(self, domain: Domain) -> None:
         super().__init__(
@@ -19,11 +22,14 @@ class ListedCellsModel(JunctionTreeModel):
         )
 
     def reader(self, workload: Workload) -> Workload:
-        """The reader of a workload's answers from beliefs: the workload, as beliefs are the distribution D."""
+        """Return the workload itself, which reads its answers from beliefs.
+
+        The beliefs are the distribution D.
+        """
         return workload
 
     def normalise(self, theta: Array) -> tuple[float, Array]:
-        """The log normaliser and D (k,) of potentials θ (k,)."""
+        """Return the log normaliser and D (k,) of potentials θ (k,)."""
         D = theta if self._constraint_potentials is None else theta + self._constraint_potentials
         max_potential = D.max()
         D = D - max_potential
@@ -32,5 +38,5 @@ class ListedCellsModel(JunctionTreeModel):
         return float(np.log(total) + max_potential), D
 
     def release(self, beliefs: Array) -> Histogram:
-        """The distribution to release, as shares of all cells."""
+        """Return the distribution to release, as shares of all cells."""
         return Histogram(self.domain, beliefs)

@@ -16,8 +16,9 @@ HIDDEN_UNITS = 64
 
 
 class RelaxedRows:
-    """C relaxed rows: every logit is a parameter, and each row a product distribution, spread about `start`
-    at first.
+    """C relaxed synthetic rows, each a product distribution whose logits are parameters.
+
+    Every logit is a parameter; the rows are spread about `start` at first.
     """
 
     learning_rate = 0.1  # of Adam
@@ -26,19 +27,20 @@ class RelaxedRows:
         self.parameters = [start[:, None] + 0.5 * rng.normal(size=(len(start), C))]
 
     def forward(self) -> Array:
-        """The logits (Σ d_i, C): they are the only parameter."""
+        """Return the logits (Σ d_i, C), which are the only parameter."""
         return self.parameters[0]
 
     def backward(self, g: Array) -> list[Array]:
-        """The gradient in the only parameter, which is that in the logits."""
+        """Return the gradient in the only parameter, which is that in the logits."""
         return [g]
 
 
 class GeneratorNetwork:
-    """A two-layer network: logits = B tanh(Az + a) + b, with noise z (INPUTS, C) drawn once for all components.
+    """A two-layer network that makes logits = B tanh(Az + a) + b from noise z.
 
-    A (HIDDEN, INPUTS), a (HIDDEN, 1), B (Σ d_i, HIDDEN), b (Σ d_i, 1); the logits start near
-    `start`, which is b.
+    z (GENERATOR_INPUTS, C) is drawn once for all components. A (HIDDEN_UNITS, GENERATOR_INPUTS), a
+    (HIDDEN_UNITS, 1), B (Σ d_i, HIDDEN_UNITS), b (Σ d_i, 1); the logits start near `start`, which
+    is b.
     """
 
     learning_rate = 0.01
@@ -50,13 +52,13 @@ class GeneratorNetwork:
         self.parameters = [A, rng.normal(size=(HIDDEN_UNITS, 1)), B, start[:, None].copy()]
 
     def forward(self) -> Array:
-        """The logits (Σ d_i, C), B h + b, with h = tanh(Az + a) kept for the gradient."""
+        """Return the logits (Σ d_i, C), B h + b, with h = tanh(Az + a) kept for the gradient."""
         A, a, B, b = self.parameters
         self.h = np.tanh(A @ self.z + a)
         return B @ self.h + b
 
     def backward(self, g: Array) -> list[Array]:
-        """The gradients in A, a, B and b by the chain rule, with tanh' = 1 − tanh²."""
+        """Return the gradients in A, a, B and b by the chain rule, with tanh' = 1 − tanh²."""
         hidden_gradient = (self.parameters[2].T @ g) * (1 - self.h**2)
         return [
             hidden_gradient @ self.z.T,
@@ -68,7 +70,10 @@ class GeneratorNetwork:
 
 @frozen
 class NoisyTarget:
-    """Noisy answers y (J,), as a function of product distributions, and their precisions 1/σ² (J,)."""
+    """Noisy answers y (J,) to fit, and their precisions 1/σ² (J,).
+
+    `products` are the answers as a function of product distributions.
+    """
 
     products: ProductAnswers
     y: Array
@@ -104,14 +109,17 @@ class MixtureFit:
         self.weights = np.full(self.p.shape[1], 1 / self.p.shape[1])
 
     def _combine_by_column(self, combine: np.ufunc, x: Array) -> Array:
-        """The values x (Σ d_i, C), combined within every column and written to each of its values."""
+        """Return values x (Σ d_i, C), combined within every column.
+
+        The result is written to each of the column's values.
+        """
         return np.repeat(combine.reduceat(x, self.starts, axis=0), self.sizes, axis=0)
 
     def objective(self, targets: Sequence[NoisyTarget], prior: float) -> tuple[float, Array]:
-        """The objective ½ Σ_j ((answers_j − y_j)/σ_j)² + prior · Σ_c w_c KL(p_c ‖ p_0), and its gradient in
-        the logits.
+        """Return the objective of the fit and its gradient in the logits.
 
-        The last sum bounds KL(D ‖ p_0) of the mixture D from above, as KL is convex.
+        The objective is ½ Σ_j ((answers_j − y_j)/σ_j)² + prior · Σ_c w_c KL(p_c ‖ p_0). The last
+        sum bounds KL(D ‖ p_0) of the mixture D from above, as KL is convex.
         """
         log_ratio = self.log_p - self.base
         value = prior * float((self.p * log_ratio).sum(axis=0) @ self.weights)

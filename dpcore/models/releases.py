@@ -28,11 +28,11 @@ class Release(Protocol):
     tag: ClassVar[Provenance]
 
     def answers(self, workload: Workload) -> Array:
-        """The answers (m,) of the release."""
+        """Return the answers (m,) of the release."""
         ...
 
     def sample(self, rows: int, rng: Rng) -> pd.DataFrame:
-        """A number `rows` of synthetic records."""
+        """Draw `rows` synthetic rows."""
         ...
 
 
@@ -44,14 +44,14 @@ class Histogram(Released):
     D: Array
 
     def answers(self, workload: Workload) -> Array:
-        """The answers ⟨q_j, D⟩ (m,)."""
+        """Return the answers ⟨q_j, D⟩ (m,)."""
         return workload.answers(self.D)
 
     def sample(self, rows: int, rng: Rng) -> pd.DataFrame:
-        """A number `rows` of records by systematic sampling: ⌊rows · D⌋ of each cell or one more, then shuffled.
+        """Draw `rows` synthetic rows by systematic sampling.
 
-        This rounds far closer than independent draws, whose error 1/√rows would hide the
-        algorithm's own.
+        There are ⌊rows · D⌋ of each cell or one more, then shuffled. This rounds far closer than
+        independent draws, whose error 1/√rows would hide the algorithm's own.
         """
         return self.domain.decode_rounded(
             self.domain.codes_of_cells(sample_systematically(self.D, rows, rng)), rng
@@ -72,16 +72,16 @@ class SyntheticRows(Released):
 
     @classmethod
     def from_rows(cls, domain: Domain, codes: Array) -> "SyntheticRows":
-        """The release of given rows (n, d), which may repeat."""
+        """Return the release of given rows (n, d), which may repeat."""
         rows = domain.group_rows(codes)
         return cls(domain, rows.values, rows.weights)
 
     def answers(self, workload: Workload) -> Array:
-        """The shares Σ_r counts_r q_j(codes_r)/Σ counts (m,) among the synthetic rows."""
+        """Return the shares Σ_r counts_r q_j(codes_r)/Σ counts (m,) among the synthetic rows."""
         return workload.answers_of_rows(Rows(self.codes, self.counts))
 
     def sample(self, rows: int, rng: Rng) -> pd.DataFrame:
-        """A number `rows` of records by systematic sampling of the synthetic ones, as in `Histogram.sample`."""
+        """Draw `rows` of the synthetic rows by systematic sampling, as in `Histogram.sample`."""
         return self.domain.decode_rounded(
             self.codes[sample_systematically(self.counts, rows, rng)], rng
         )
@@ -89,10 +89,10 @@ class SyntheticRows(Released):
 
 @frozen
 class ProductMixture(Released):
-    """A released mixture of C product distributions over the columns of a domain with any number of cells.
+    """A released mixture of C product distributions over the columns of a domain.
 
-    `probabilities` (C, Σ d_i): one block a column, each summing to 1; `weights` (C,): non-negative,
-    summing to 1.
+    The domain may have any number of cells. `probabilities` (C, Σ d_i): one block a column, each
+    summing to 1; `weights` (C,): non-negative, summing to 1.
     """
 
     domain: Domain
@@ -100,15 +100,19 @@ class ProductMixture(Released):
     weights: Array
 
     def answers(self, workload: Workload) -> Array:
-        """The answers Σ_c w_c ⟨q_j, p_c⟩ (m,); InputError for an explicit matrix over too many cells."""
+        """Return the answers Σ_c w_c ⟨q_j, p_c⟩ (m,).
+
+        Raises InputError for an explicit matrix over too many cells.
+        """
         return ProductAnswers(workload).answers(
             np.ascontiguousarray(self.probabilities.T), self.weights
         )
 
     def sample(self, rows: int, rng: Rng) -> pd.DataFrame:
-        """A number `rows` of records: ⌊rows · w_c⌋ or one more from component c, spread evenly over its cells.
+        """Draw `rows` synthetic rows: ⌊rows · w_c⌋ or one more from component c.
 
-        Within a component columns are drawn one by one, each as evenly; the rows are shuffled.
+        They are spread evenly over the component's cells. Within a component columns are drawn one
+        by one, each as evenly; the rows are shuffled.
         """
         component = sample_systematically(self.weights, rows, rng)
         codes = [
@@ -120,15 +124,16 @@ class ProductMixture(Released):
 
 @frozen
 class UnbiasedAnswers(Released):
-    """Unbiased answers to all tables: consistent with each other, but possibly negative, so no distribution.
+    """A release of unbiased answers to all tables, which may be negative.
 
-    `column_sets` are sets of columns (axes, in rising order), each with its part of the answers:
-    the table on these columns less all that smaller tables say, one after the other in `parts` (Σ
-    k_S,), as shares. Each has independent noise of variance `variances` (spaces,) on an orthonormal
-    basis of what such a part can be. Parts of other sets were not measured and are taken to be 0:
-    within a table inside some set nothing is missing, and its cells are unbiased. `laplace` says
-    that some of the noise is Laplace noise, whose quantiles are larger than normal ones. Rows are
-    drawn from what `fit` makes of them when it is called, which is not.
+    The answers are consistent with each other, but no distribution. `column_sets` are sets of
+    columns (axes, in rising order), each with its part of the answers: the table on these columns
+    less all that smaller tables say, one after the other in `parts` (Σ k_S,), as shares. Each has
+    independent noise of variance `variances` (spaces,) on an orthonormal basis of what such a part
+    can be. Parts of other sets were not measured and are taken to be 0: within a table inside some
+    set nothing is missing, and its cells are unbiased. `laplace` says that some of the noise is
+    Laplace noise, whose quantiles are larger than normal ones. Rows are drawn from what `fit` makes
+    of the answers when it is called; what it makes is not unbiased.
     """
 
     domain: Domain
@@ -139,7 +144,7 @@ class UnbiasedAnswers(Released):
     laplace: bool = False
 
     def answers(self, workload: Workload) -> Array:
-        """The answers (m,); InputError for a query matrix over too many cells."""
+        """Return the answers (m,); InputError for a query matrix over too many cells."""
         if workload.base:
             return workload.from_table_cells(
                 np.concatenate([self.table(axes).ravel() for axes in workload.base.axes])
@@ -152,7 +157,10 @@ class UnbiasedAnswers(Released):
         return workload.answers(self.table(tuple(range(len(self.domain.shape)))).ravel())
 
     def table(self, axes: Axes) -> Array:
-        """The noisy table on columns `axes` (in rising order): the sum of all its parts, each spread evenly."""
+        """Return the noisy table on columns `axes` (in rising order).
+
+        It is the sum of all its parts, each spread evenly.
+        """
         shape = self.domain.shape_of(axes)
         out = np.full(shape, 1 / math.prod(shape))
         for S, part_slice in self.measured_subsets(axes):
@@ -161,7 +169,7 @@ class UnbiasedAnswers(Released):
         return out
 
     def measured_subsets(self, axes: Axes) -> list[tuple[Axes, slice]]:
-        """The measured column sets inside `axes`, and the slices of their parts."""
+        """Return the measured column sets inside `axes`, and the slices of their parts."""
         if 2 ** len(axes) > len(self.column_sets):
             return [(S, self.part_slices[S]) for S in self.column_sets if set(S) <= set(axes)]
         return [
@@ -187,17 +195,21 @@ class UnbiasedAnswers(Released):
         return dict(zip(self.column_sets, self.variances.tolist(), strict=True))
 
     def standard_errors(self, workload: Marginals) -> Array:
-        """The standard errors (m,) of all cells of tables; NaN for a table with an unmeasured part."""
+        """Return the standard errors (m,) of all cells of tables.
+
+        NaN for a table with an unmeasured part.
+        """
         tables = zip(workload.axes, workload.shapes, strict=True)
         return np.concatenate(
             [np.full(math.prod(shape), self.standard_error(axes)) for axes, shape in tables]
         )
 
     def standard_error(self, axes: Axes) -> float:
-        """The standard error of each cell of the table on columns `axes` (in rising order); NaN as above.
+        """Return the standard error of each cell of the table on columns `axes`.
 
-        A cell of a table M is 1/k_M of k_S times each part; of unit noise the projection on the
-        space of S leaves d_S/k_S on a cell, so that its variance is Σ_{S ⊆ M} v_S d_S k_S/k_M².
+        The columns are in rising order; NaN for a table with an unmeasured part. A cell of a table
+        M is 1/k_M of k_S times each part; of unit noise the projection on the space of S leaves
+        d_S/k_S on a cell, so that its variance is Σ_{S ⊆ M} v_S d_S k_S/k_M².
         """
         varying_axes = tuple(a for a in axes if self.domain.shape[a] > 1)
         total = 0.0 if not varying_axes or varying_axes in self.part_slices else math.nan
@@ -209,7 +221,10 @@ class UnbiasedAnswers(Released):
         return math.sqrt(total) / cells
 
     def sample(self, rows: int, rng: Rng) -> pd.DataFrame:
-        """A number `rows` of records of a non-negative fit to these answers; InputError where none can be made."""
+        """Draw `rows` synthetic rows of a non-negative fit to these answers.
+
+        Raises InputError if no such fit can be made.
+        """
         if self.fit is None:
             raise InputError(
                 "unbiased answers are no distribution, and no rows can be drawn from them"
@@ -219,7 +234,10 @@ class UnbiasedAnswers(Released):
 
 @frozen
 class ReleasedPoints(Released):
-    """A released distribution on `positions` (r, d) with `weights` (r,) that sum to 1; `names` of the columns."""
+    """A released distribution on `positions` (r, d), with `weights` (r,) that sum to 1.
+
+    `names` are those of the columns.
+    """
 
     points: Array
     weights: Array
@@ -232,7 +250,7 @@ class ReleasedPoints(Released):
         )
 
     def sample(self, rows: int, rng: Rng) -> pd.DataFrame:
-        """A number `rows` of points by systematic sampling, as in `Histogram.sample`."""
+        """Draw `rows` points by systematic sampling, as in `Histogram.sample`."""
         return pd.DataFrame(
             self.points[sample_systematically(self.weights, rows, rng)],
             columns=pd.Index(self.names),
@@ -240,7 +258,10 @@ class ReleasedPoints(Released):
 
 
 def sample_systematically(weights: Array, rows: int, rng: Rng) -> Array:
-    """Row numbers (rows,) in random order: i occurs ⌊rows · share⌋ times or once more, by its share of `weights`."""
+    """Draw numbers (rows,) in random order: i occurs ⌊rows · share⌋ times or once more.
+
+    The share is that of i in `weights`.
+    """
     cumulative = np.cumsum(weights)
     positions = (rng.random() + np.arange(rows)) * (cumulative[-1] / rows)
     last = int(np.flatnonzero(weights)[-1])  # rounding must not reach past it
@@ -250,14 +271,14 @@ def sample_systematically(weights: Array, rows: int, rng: Rng) -> Array:
 def sample_within_states(
     table: Array, state: Array, rng: Rng, companion_codes: Array | None = None
 ) -> Array:
-    """A column of `table` (S, R) for every row's state (rows,), by systematic sampling among a state's rows.
+    """Draw a column of `table` (S, R) for every row's state (rows,), by systematic sampling.
 
-    r rows of a state get column c ⌊r · share⌋ times or once more, in random order among themselves;
-    what is left over of all states is spread evenly too. With codes `companion_codes` (rows,) rows
-    of a state that have the same code share the columns about as evenly, so that pairs of
-    `companion_codes` and what is drawn come closer to what the model says of them. It should be
-    numbered anew for each drawing, else two of them would be tied. No record is read: no privacy
-    cost.
+    The sampling is among a state's rows: r rows of a state get column c ⌊r · share⌋ times or once
+    more, in random order among themselves; what is left over of all states is spread evenly too.
+    With codes `companion_codes` (rows,) rows of a state that have the same code share the columns
+    about as evenly, so that pairs of `companion_codes` and what is drawn come closer to what the
+    model says of them. It should be numbered anew for each drawing, else two of them would be tied.
+    No row of the private table is read: no privacy cost.
     """
     rows = len(state)
     shuffled = rng.permutation(rows)
@@ -297,10 +318,10 @@ def sample_within_states(
 
 
 def _golden_strides(count: Array) -> Array:
-    """Steps (S,) of about the golden share of each count: any run of their multiples lies evenly within it.
+    """Return steps (S,) of about the golden share of each count.
 
-    None shares a divisor with its count, so that as many multiples as the count visit every place
-    once.
+    Any run of their multiples lies evenly within the count. None shares a divisor with its count,
+    so that as many multiples as the count visit every place once.
     """
     out = np.rint(GOLDEN_SHARE * count).astype(int)
     shares_divisor = np.gcd(out, count) > 1
@@ -312,9 +333,10 @@ def _golden_strides(count: Array) -> Array:
 
 @frozen
 class ReleasedParameter(Released):
-    """A released vector x (d,) of a learning task; `names` (d,) says what each coordinate belongs to.
+    """A released parameter vector x (d,) of a learning task.
 
-    It is no distribution over records, so it refuses to answer queries and to draw rows.
+    `names` (d,) says what each coordinate belongs to. It is no distribution over rows, so it
+    refuses to answer queries and to draw rows.
     """
 
     names: Texts

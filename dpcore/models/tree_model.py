@@ -22,10 +22,11 @@ from .releases import Release
 
 
 class QuerySupport(NamedTuple):
-    """Where a model holds a query: a clique's number, its axes in an order, the query's cells, and their values.
+    """The clique, the cells and the values by which a model holds a query.
 
-    In the clique's table with its axes in that `axis_order` the query's columns come first, of
-    which `cells` are the query's support. The values `q` are 1.0 for an indicator.
+    In the table of the clique `clique_number` with its axes in `axis_order` the query's columns
+    come first; `cells` are the query's support among these. The values `q` are 1.0 for an
+    indicator.
     """
 
     clique_number: int
@@ -35,16 +36,17 @@ class QuerySupport(NamedTuple):
 
 
 class JunctionTreeModel:
-    """The family D ∝ exp(Σ_C θ_C(x_C)) on a junction tree's cliques C. All θ_C, and all D_C, are one vector (size,).
+    """The model D ∝ exp(Σ_C θ_C(x_C)) on a junction tree's cliques C.
 
-    Beliefs D_C fall into one table for each of the `cliques`; each sums to 1. What the
-    domain's constraints forbid has no mass, whatever θ says of it.
+    All θ_C, and all D_C, are one vector (size,). Beliefs D_C fall into one table for each of the
+    `cliques`; each sums to 1. What the domain's constraints forbid has no mass, whatever θ says of
+    it.
 
     One pass up and one down the tree give log Z and all clique marginals exactly, in log space
     along separators, so that no potential, however large or −∞, overflows or underflows where it
     matters. Source: Lauritzen, Spiegelhalter 1988; Jensen, Lauritzen, Olesen 1990 (division by
-    separators). Where a table of a constraint lies in no clique of `junction`, the tree is made
-    anew so that all do.
+    separators). If a table of a constraint lies in no clique of `junction`, the tree is made anew
+    so that all do.
     """
 
     def __init__(self, domain: Domain, junction: JunctionTree) -> None:
@@ -65,8 +67,9 @@ class JunctionTreeModel:
 
     @cached_property
     def _constraint_potentials(self) -> Array | None:
-        """The potentials (size,) of the constraints: −∞ for impossible cells, 0 elsewhere; None without
-        constraints.
+        """The potentials (size,) of the constraints: −∞ for impossible cells, 0 elsewhere.
+
+        None without constraints.
         """
         if not self.domain.allowed_tables:
             return None
@@ -80,7 +83,10 @@ class JunctionTreeModel:
         return out
 
     def reader(self, workload: Workload) -> "TreeAnswerReader":
-        """The reader of a workload's answers from beliefs; InputError where a table lies in no clique."""
+        """Return the reader of a workload's answers from beliefs.
+
+        Raises InputError if a table lies in no clique.
+        """
         answer_reader = self._reader_cache.get(workload)
         if answer_reader is None:
             answer_reader = TreeAnswerReader(self, workload)
@@ -88,8 +94,9 @@ class JunctionTreeModel:
         return answer_reader
 
     def normalise(self, theta: Array) -> tuple[float, Array]:
-        """The log normaliser and beliefs (cells,) of potentials θ (cells,): each clique's marginal table,
-        summing to 1.
+        """Return the log normaliser and beliefs (cells,) of potentials θ (cells,).
+
+        The beliefs are each clique's marginal table, summing to 1.
         """
         tree = self.junction
         count = len(self.junction.cliques)
@@ -119,11 +126,10 @@ class JunctionTreeModel:
         return log_z, beliefs
 
     def public_start_potentials(self, start: PublicStart) -> Array:
-        """The potentials θ (size,) of a public distribution's projection, Π_C D_0(x_C) / Π_S D_0(x_S) over
-        separators S.
+        """Return the potentials θ (size,) of a public distribution's projection on the tree.
 
-        Of all distributions on the tree it is the one nearest to D_0; what lies in no clique, it
-        does not keep.
+        This is Π_C D_0(x_C) / Π_S D_0(x_S) over separators S. Of all distributions on the tree it
+        is the one nearest to D_0; what lies in no clique, it does not keep.
         """
         tree = self.junction
         out = start.answers(Marginals.over_axes(self.domain, tree.cliques))
@@ -139,7 +145,10 @@ class JunctionTreeModel:
         return out
 
     def query_support(self, workload: Workload, j: int) -> QuerySupport:
-        """The clique and the cells that query j is read off, with its values; InputError where no clique holds it."""
+        """Return the clique and the cells that query j is read off, with its values.
+
+        Raises InputError if no clique holds it.
+        """
         axes, cells, q = workload.support(j)
         clique_number = self.junction.clique_containing(axes)
         if clique_number is None:
@@ -154,7 +163,10 @@ class JunctionTreeModel:
         )
 
     def add_query(self, theta: Array, workload: Workload, j: int, amount: float) -> None:
-        """Add amount · q_j in place to the potentials θ (size,), touching only the support of q_j."""
+        """Add amount · q_j in place to the potentials θ (size,).
+
+        Only the support of q_j is touched.
+        """
         support = self.query_support(workload, j)
         self.junction.table(theta, support.clique_number).transpose(support.axis_order)[
             support.cells
@@ -163,11 +175,12 @@ class JunctionTreeModel:
     def visit_cliques(
         self, beliefs: Array, clique_numbers: Collection[int]
     ) -> Iterator[tuple[int, Array]]:
-        """Each of these cliques' tables once, from the root down one branch after another and up again.
+        """Yield each of these cliques' tables once, passing on what the caller changes in it.
 
-        What was changed is passed on along separators, by the ratio of the marginal after and
-        before, to the next clique on the way, and at the end to all. Source: Jiroušek, Přeučil 1995
-        (proportional fitting on trees).
+        The order is from the root down one branch after another and up again. What was changed is
+        passed on along separators, by the ratio of the marginal after and before, to the next
+        clique on the way, and at the end to all. Source: Jiroušek, Přeučil 1995 (proportional
+        fitting on trees).
         """
         tree = self.junction
         tables = tree.tables(beliefs)
@@ -202,16 +215,19 @@ class JunctionTreeModel:
         )
 
     def release(self, beliefs: Array) -> Release:
-        """The distribution to release for beliefs, which answers any tables and draws rows."""
+        """Return the distribution to release for beliefs.
+
+        It answers any tables and draws rows.
+        """
         return GraphicalModel(self.domain, self.junction, beliefs)
 
     def _shape_for_parent(self, message: Array, i: int) -> Array:
-        """The message of clique i about its separator, shaped to add to its parent's table."""
+        """Return clique i's message about its separator, shaped to add to its parent's table."""
         tree = self.junction
         return message.reshape(tree.broadcast_shape(tree.separators[i], tree.parents[i]))
 
     def _separator_marginal(self, belief: Array, i: int) -> Array:
-        """The parent's belief on the separator of clique i, shaped to multiply the clique's table."""
+        """Return the parent's belief on clique i's separator, shaped to multiply i's table."""
         tree = self.junction
         sep = self.junction.separators[i]
         return sum_to_axes(belief, tree.cliques[tree.parents[i]], sep).reshape(
@@ -220,10 +236,10 @@ class JunctionTreeModel:
 
 
 class TreeAnswerReader:
-    """A reader of a workload's answers from a tree's beliefs, and its adjoint. Every table must lie in a clique.
+    """A reader of a workload's answers from a junction tree's beliefs, and its adjoint.
 
-    It does not hold the workload, which a tree remembers its reader by for as long as the workload
-    lives.
+    Every table must lie in a clique. The reader does not hold the workload: a tree remembers the
+    reader by its workload, for as long as the workload lives.
     """
 
     def __init__(self, tree: JunctionTreeModel, workload: Workload) -> None:
@@ -236,14 +252,14 @@ class TreeAnswerReader:
             raise InputError(f"no clique of the model holds {' × '.join(base.columns[outside[0]])}")
 
     def answers(self, D: Array) -> Array:
-        """The answers ⟨q_j, D⟩ (m,) from beliefs (size,)."""
+        """Return the answers ⟨q_j, D⟩ (m,) from beliefs (size,)."""
         out = np.empty(self._base_cells)
         for clique_slice, clique_tables, answer_positions in self._clique_tables:
             out[answer_positions] = clique_tables.answers(D[clique_slice])
         return out if self._matrix is None else self._matrix @ out
 
     def adjoint(self, w: Array) -> Array:
-        """The potentials (cells,) that represent the function Σ_j w_j q_j on the cells."""
+        """Return the potentials (cells,) that represent the function Σ_j w_j q_j on the cells."""
         w = w if self._matrix is None else self._matrix.T @ w
         theta = np.zeros(self._size)
         for clique_slice, clique_tables, answer_positions in self._clique_tables:

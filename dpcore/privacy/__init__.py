@@ -1,4 +1,5 @@
-"""The audited part: everything that touches rows, or decides what a touch costs. Read it in this order.
+"""The audited part: everything that reads rows of the private table, or prices such a read.
 
-conversions → budget → ledger → statistics → draws → mechanisms → curator.
+Reading order: conversions → budget → budget_meter → statistics → query_draws → mechanisms →
+curator.
 """

@@ -20,14 +20,15 @@ KEY_BYTES = 32
 
 
 def new_key() -> bytes:
-    """A new key from the operating system, which nobody knows or chooses."""
+    """Return a new key from the operating system, which nobody knows or chooses."""
     return secrets.token_bytes(KEY_BYTES)
 
 
 def generator(key: bytes, purpose: str) -> Rng:
-    """The random generator for one purpose of a key; those of two purposes have nothing to do with each other.
+    """Return the random generator for one purpose of a key.
 
-    The cipher's own key is HMAC-SHA256 of the purpose under `key`, a pseudorandom function.
+    Those of two purposes have nothing to do with each other. The cipher's own key is HMAC-SHA256 of
+    the purpose under `key`, a pseudorandom function.
     """
     derived_key = hmac.new(key, purpose.encode(), hashlib.sha256).digest()
     return Rng(cast("np.random.BitGenerator", _chacha20(int.from_bytes(derived_key, "little"))))

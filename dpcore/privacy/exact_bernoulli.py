@@ -24,7 +24,9 @@ EXTRA_BITS = 64  # bits drawn at a time where 53 do not settle it
 def flip_exp_coins(
     x: Array, rng: Rng, exact_exponent: Callable[[int], Fraction] | None = None
 ) -> Array:
-    """Independent bits (s,), each True with probability exp(−x[i]), x ≥ 0, if the generator's bits are fair.
+    """Return independent bits (s,), each True with probability exp(−x[i]), without rounding.
+
+    x ≥ 0; the generator's bits must be fair.
 
     `exact_exponent(i)` is the x that is meant where x[i] is only within a few ulp of it; without it
     x[i] itself is.
@@ -41,7 +43,10 @@ def uniform_below_exp(
     rng: Rng,
     exact_exponent: Callable[[int], Fraction] | None = None,
 ) -> Array:
-    """Whether U < exp(−x[i]) (s,) for uniform numbers U whose first `bit_count` bits are `leading_bits` (s,); see `flip_exp_coins`."""
+    """Return whether U < exp(−x[i]) (s,) for uniform U that begin with `leading_bits` (s,).
+
+    `bit_count` is the number of those bits. See `flip_exp_coins`.
+    """
     with np.errstate(under="ignore"):
         scaled_probability = np.exp(-x) * 2.0**bit_count
     heads = leading_bits + 1 <= scaled_probability * (1 - EXP_RELATIVE_ERROR)
@@ -67,10 +72,10 @@ def decide_uniform_below_exp(
     rng: Rng,
     bit_count: int = UNIFORM_BITS,
 ) -> bool:
-    """Whether U < exp(−x) for the uniform U whose first `bit_count` bits are `leading_bits`; further bits are drawn as needed.
+    """Return whether U < exp(−x) for the uniform U that begins with `leading_bits`.
 
-    Each call of `exponent_bounds` gives bounds of x, which are narrower than those before or both x
-    itself.
+    `bit_count` is the number of those bits; further bits are drawn as needed. Each call of
+    `exponent_bounds` gives bounds of x, which are narrower than those before or both x itself.
     """
     while True:
         low, high = exponent_bounds()
@@ -89,7 +94,10 @@ def decide_uniform_below_exp(
 
 
 def _exp_bounds(x: Fraction, bits: int) -> tuple[Fraction, Fraction]:
-    """Lower and upper bounds of exp(−x) to about `bit_count` bits; `Decimal.exp` is correctly rounded."""
+    """Return lower and upper bounds of exp(−x) to about `bits` bits.
+
+    `Decimal.exp` is correctly rounded.
+    """
     nearest_context = Context(prec=bits, Emin=MIN_EMIN, Emax=MAX_EMAX, traps=[])
     floor_context = nearest_context.copy()
     ceiling_context = nearest_context.copy()

@@ -1,4 +1,6 @@
-"""Gaussian and Laplace noise without rounding: real numbers, of which only the nearest step of a public grid is seen.
+"""Gaussian and Laplace noise without rounding, released on a public grid.
+
+The noise is a real number, of which only the nearest step of a public grid is seen.
 
 A float near a noisy answer may not be reachable from every count, so that its last bits tell the
 count. Here a whole number plus real noise is rounded once, correctly, to a grid that depends on
@@ -35,7 +37,9 @@ ACCEPTANCE_RELATIVE_ERROR = (
 
 
 def gaussian(counts: Array, scale: float, rng: Rng) -> Array:
-    """Whole numbers `counts` plus independent N(0, scale²) noise, each sum rounded to a step of a public grid.
+    """Return whole numbers `counts` plus independent N(0, scale²) noise, on a public grid.
+
+    Each sum is rounded to a step of the grid.
 
     μ-GDP with μ = Δ₂/scale for counts of ℓ2-sensitivity Δ₂. The deviation is larger by 10⁻⁶ of it
     at most. Raises InputError for a scale that is too large. Source: Karney 2016, Algorithm N: k ≥
@@ -48,7 +52,9 @@ def gaussian(counts: Array, scale: float, rng: Rng) -> Array:
 
 
 def laplace(counts: Array, scale: float, rng: Rng) -> Array:
-    """Whole numbers `counts` plus independent Laplace noise, each sum rounded to a step of a public grid.
+    """Return whole numbers `counts` plus independent Laplace noise, on a public grid.
+
+    Each sum is rounded to a step of the grid.
 
     ε-DP with ε = Δ₁/scale for counts of ℓ1-sensitivity Δ₁. All else as `gaussian`: k ≥ 0 by e^{−k},
     kept by e^{−x}.
@@ -59,7 +65,10 @@ def laplace(counts: Array, scale: float, rng: Rng) -> Array:
 def _add_exact_noise(
     counts: Array, scale: float, rng: Rng, rate: float, exponent: ExponentFunction
 ) -> Array:
-    """The counts plus ±K(k + x) steps, rounded to whole steps; e^{−rate k − exponent(k, x)} is the law of k and x."""
+    """Return the counts plus ±K(k + x) steps of noise, rounded to whole steps.
+
+    e^{−rate k − exponent(k, x)} is the law of k and x.
+    """
     if scale == 0:  # the counts are the same for all rows
         return counts
     if not 0 < scale < MAX_SCALE:
@@ -90,7 +99,10 @@ def _draw_noise_steps(
     rate: float,
     exponent: ExponentFunction,
 ) -> Array:
-    """The whole numbers ⌊rest/2^40 ± K(k + x)⌋ (s,), drawn until all are accepted."""
+    """Return the noise steps ⌊rest/2^40 ± K(k + x)⌋ (s,), drawn until all are accepted.
+
+    rest = `scaled_remainders`, K = `steps_per_scale`.
+    """
     noise_steps = np.empty(len(scaled_remainders))
     pending = np.arange(len(scaled_remainders))
     while size := len(pending):
@@ -128,7 +140,7 @@ def _draw_noise_steps(
 
 
 def _draw_geometric(size: int, rate: float, rng: Rng) -> Array:
-    """Independent whole numbers k ≥ 0 (size,), each with probability ∝ exp(−rate k)."""
+    """Return independent whole numbers k ≥ 0 (size,), each with probability ∝ exp(−rate k)."""
     k = np.zeros(size, dtype=np.int64)
     still_counting = np.arange(size)
     while len(still_counting):
@@ -146,11 +158,14 @@ def _decide_sample(
     rng: Rng,
     exponent: ExponentFunction,
 ) -> int | None:
-    """⌊rest/2^40 + slope · x⌋ if k and x are accepted, else None; `x` and `coin_bits` are the first bits of uniforms."""
+    """Return ⌊rest/2^40 + slope · x⌋ if k and x are accepted, else None.
+
+    rest = `scaled_remainder`; `x` and `coin_bits` are the first bits of uniform numbers.
+    """
     bit_count = OFFSET_BITS
 
     def refine_interval() -> tuple[Fraction, Fraction]:
-        """The ends of the interval that x lies in, once it has more bits."""
+        """Return the ends of the interval that x lies in, after drawing more bits of it."""
         nonlocal x, bit_count
         x = x << EXTRA_BITS | int(rng.integers(0, 2**64, dtype=np.uint64))
         bit_count = bit_count + EXTRA_BITS

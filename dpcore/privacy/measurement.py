@@ -18,13 +18,13 @@ MIN_STDDEV = 1e-150  # standard deviation where nothing moves, so that it can be
 def noise_scale(
     statistic: Any, spend: Gaussian | Pure | SubsampledGaussian, scale_divisor: float
 ) -> float:
-    """The parameter of the noise that `spend` pays for: Δ₂/(unit μ) of Gaussian noise, Δ₁/(unit ε) of Laplace noise.
+    """Return the scale of the noise that `spend` pays for on a statistic.
 
-    For a sum over a sample, clipped at C and divided by rate · unit, it is zC/(rate unit), of
-    Gaussian noise.
+    Δ₂/(unit μ) of Gaussian noise, Δ₁/(unit ε) of Laplace noise, unit = `scale_divisor`. For a sum
+    over a sample, clipped at C and divided by rate · unit, it is zC/(rate unit), of Gaussian noise.
 
     `scale_divisor` is n/b for shares of n rows and neighbours that differ in b of them
-    (`Curator.unit`, `effective_n`); for n · value in steps of a grid it is step/b. Before it is
+    (`Curator.effective_n`); for n · value in steps of a grid it is step/b. Before it is
     known which statistic will be measured, a plan names its class or a `Sensitivity`.
     """
     if isinstance(spend, SubsampledGaussian):
@@ -39,17 +39,18 @@ def noise_scale(
 def noise_stddev(
     statistic: Any, spend: Gaussian | Pure | SubsampledGaussian, scale_divisor: float
 ) -> Any:
-    """The standard deviation of the noise on the released values: one for all, or an array (m,) where they differ.
+    """Return the standard deviation of the noise on the released values.
 
-    The scale for Gaussian noise and √2 times it for Laplace noise (before any threshold); times
-    ‖q_j‖ where noise is drawn on cells and query j sees it.
+    One for all, or an array (m,) where they differ. It is the scale for Gaussian noise and √2 times
+    it for Laplace noise (before any threshold); times ‖q_j‖ where noise is drawn on cells and query
+    j sees it.
     """
     return noise_scale(statistic, spend, scale_divisor) * spend.stddev_per_scale * statistic.norms
 
 
 @frozen
 class Measurement:
-    """A statistic as it was asked for, its noisy `values` as released, and the standard deviation of their noise.
+    """A statistic as it was requested, its noisy `values`, and their noise's standard deviation.
 
     `stddev` is one number, or (m,) where values differ; 0 where no row moves them. What sampling
     adds is not in it.
@@ -62,7 +63,7 @@ class Measurement:
 
 
 class MeasurementRecorder:
-    """The record of every workload's measurements: repeated ones are averaged by their precision."""
+    """The measurements of every workload; repeated ones are averaged by their precision."""
 
     def __init__(self) -> None:
         self._weighted_sums: dict[
@@ -72,10 +73,10 @@ class MeasurementRecorder:
         self._laplace_noise_ids: set[int] = set()
 
     def add(self, measurement: Measurement, statistic_copy: Any) -> None:
-        """Add one measurement of a workload's answers. `statistic_copy` is the statistic that no caller can change.
+        """Add one measurement of a workload's answers.
 
-        It says how many answers there are and which ones these are; the workload that was asked
-        about is kept by name.
+        `statistic_copy` is the statistic that no caller can change. It says how many answers there
+        are and which ones these are; the workload that was asked about is kept by name.
         """
         answer_slice = statistic_copy.answered_slice
         if answer_slice is None:
@@ -93,7 +94,7 @@ class MeasurementRecorder:
             self._laplace_noise_ids.add(id(workload))
 
     def precision_weighted_means(self) -> list[NoisyAnswers]:
-        """The averaged answers measured so far, in new arrays."""
+        """Return the precision-weighted answers measured so far, in new arrays."""
         means = []
         for workload, weighted_sum, precision in self._weighted_sums.values():
             with np.errstate(divide="ignore", invalid="ignore"):

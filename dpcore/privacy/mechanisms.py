@@ -13,33 +13,44 @@ from .exact_samplers import MIN_STEPS_PER_SCALE
 
 
 def gaussian(values: Array, sigma: float, rng: Rng) -> Array:
-    """The `values` plus independent N(0, σ²) noise: μ-GDP with μ = Δ₂/σ for values of ℓ2-sensitivity Δ₂."""
+    """Return the `values` plus independent N(0, σ²) noise.
+
+    μ-GDP with μ = Δ₂/σ for values of ℓ2-sensitivity Δ₂.
+    """
     return values + sigma * rng.standard_normal(values.shape)
 
 
 def laplace(values: Array, scale: float, rng: Rng) -> Array:
-    """The `values` plus independent Laplace noise: ε-DP with ε = Δ₁/scale for values of ℓ1-sensitivity Δ₁."""
+    """Return the `values` plus independent Laplace noise.
+
+    ε-DP with ε = Δ₁/scale for values of ℓ1-sensitivity Δ₁.
+    """
     return values + rng.laplace(0.0, scale, values.shape)
 
 
 def noise_tail_bound(scale: float, tail_probability: float, is_laplace: bool) -> float:
-    """The t ≥ 0 with P(noise ≥ t) ≤ chance for Laplace or Gaussian noise, also where sums are rounded to a grid.
+    """Return the t ≥ 0 with P(noise ≥ t) ≤ `tail_probability` for Laplace or Gaussian noise.
 
-    `exact` rounds up by half a grid step at most and enlarges the scale by two, each 1/STEPS of the
-    scale.
+    Also where sums are rounded to a grid: `exact_samplers` rounds up by half a grid step at most
+    and enlarges the scale by two, each 1/`MIN_STEPS_PER_SCALE` of the scale.
     """
     scaled_tail = -math.log(2 * tail_probability) if is_laplace else -float(ndtri(tail_probability))
     return scale * (max(scaled_tail, 0.0) * (1 + 2 / MIN_STEPS_PER_SCALE) + 1 / MIN_STEPS_PER_SCALE)
 
 
 def apply_threshold(values: Array, noisy: Array, threshold: float) -> Array:
-    """The noisy values that reach `threshold`, of those above 0 without noise, and else 0; see `Curator.measure`."""
+    """Return the noisy values that reach `threshold`, and 0 for all others.
+
+    Values that are not above 0 without noise are 0 too; see `Curator.measure`.
+    """
     return np.where((values > 0) & (noisy >= threshold), noisy, 0.0)
 
 
 @np.errstate(over="ignore", under="ignore")
 def exponential(scores: Array, scale: float, draws: int, rng: Rng) -> Array:
-    """Independent draws (draws,) of i with probability ∝ exp(scores[i]/scale), without rounding.
+    """Return independent exponential-mechanism draws (draws,), without rounding.
+
+    Index i has probability ∝ exp(scores[i]/scale).
 
     With scale = 2Δ/ε₀ and scores of sensitivity Δ each is ε₀-bounded-range, hence ε₀-DP. Scale 0
     stands for scores that no row moves, where every i is as good. A point is uniform on a line
@@ -77,7 +88,10 @@ def exponential(scores: Array, scale: float, draws: int, rng: Rng) -> Array:
 
 @np.errstate(over="ignore")
 def permute_and_flip(scores: Array, scale: float, rng: Rng) -> int:
-    """The first i in random order whose coin, of probability exp((scores[i] − max)/scale), shows heads.
+    """Return an index by permute-and-flip: ε-DP selection of a nearly largest score.
+
+    It is the first i in random order whose coin, of probability exp((scores[i] − max)/scale), shows
+    heads.
 
     With scale = 2Δ/ε and scores of sensitivity Δ it is ε-DP, not bounded-range, and its mean score
     is never below that of `exponential`. Which coins show heads does not depend on the order, and
@@ -93,20 +107,25 @@ def permute_and_flip(scores: Array, scale: float, rng: Rng) -> int:
 
 
 def flip_log_coins(log_probability: Array, rng: Rng) -> Array:
-    """Independent bits (s,), each True with probability exp(log_probability[i]) ≤ 1, without rounding."""
+    """Return independent bits (s,), True with probability exp(log_probability[i]) ≤ 1.
+
+    Without rounding.
+    """
     return flip_exp_coins(-log_probability, rng)
 
 
 def first_above(noisy: Array, threshold: float) -> int | None:
-    """The first i with noisy[i] ≥ level, for values with fresh Laplace(scale) noise; None where no value is.
+    """Return the first i with noisy[i] ≥ `threshold` (sparse vector); None if there is none.
 
-    The sparse vector: with level itself blurred once, by ν ~ Laplace(Δ/ε₁), and scale = 2Δ/ε₂, all
-    answers up to and with the first "above" are (ε₁ + ε₂)-DP together, however many, for values
-    that each move by Δ at the most. Fix the noise of the values before i. Between neighbours the
-    largest of them moves by at most Δ, so shift ν by Δ to keep them all below: this costs e^{Δ ·
-    ε₁/Δ} = e^{ε₁}. Value i then has to rise by at most 2Δ to stay above, which costs e^{2Δ ·
+    The values have fresh Laplace(scale) noise.
+
+    The sparse vector: with the threshold itself blurred once, by ν ~ Laplace(Δ/ε₁), and scale =
+    2Δ/ε₂, all answers up to and with the first "above" are (ε₁ + ε₂)-DP together, however many, for
+    values that each move by Δ at the most. Fix the noise of the values before i. Between neighbours
+    the largest of them moves by at most Δ, so shift ν by Δ to keep them all below: this costs e^{Δ
+    · ε₁/Δ} = e^{ε₁}. Value i then has to rise by at most 2Δ to stay above, which costs e^{2Δ ·
     ε₂/(2Δ)} = e^{ε₂}. "None" needs the first shift only. After an "above" ν is used up. This is not
-    bounded-range. `scores.sparse_scales` divides ε.
+    bounded-range. `selection_scores.sparse_vector_scales` divides ε.
     Source: Dwork, Roth 2014, Algorithm 1; Lyu, Su, Li 2017, Algorithm 1.
     """
     is_above = noisy >= threshold
@@ -114,7 +133,7 @@ def first_above(noisy: Array, threshold: float) -> int | None:
 
 
 def _score_gaps(scores: Array, scale: float) -> tuple[Array, Callable[[int], Fraction]]:
-    """The gaps (max − scores)/scale (m,) as floats, and each of them as a fraction."""
+    """Return the gaps (max − scores)/scale (m,) as floats, and each of them as a fraction."""
     max_score = scores.max()
 
     def exact_gap(i: int) -> Fraction:

@@ -41,7 +41,10 @@ MIN_GOAL_PER_ROUNDING = 30  # η that a gradient tolerance must hold, at least
 def gradient_rounding_error(
     loss: SlopedLoss, c: Array, *, mu: float, n: int, tilt: Array | float = 0.0
 ) -> float:
-    """The rounding error η of a gradient, from public numbers; for n rows, about c, as in `find_minimiser`."""
+    """Return the rounding error η of a gradient, from public numbers.
+
+    For n rows, about c, as in `find_minimiser`.
+    """
     loss_width = loss.width if isinstance(loss, PiecewiseLinear) else 1.0
     max_distance = max_minimiser_distance(loss, c, mu, tilt)
     max_residual = (len(c) + 4) * (
@@ -55,7 +58,7 @@ def gradient_rounding_error(
 
 
 def max_minimiser_distance(loss: SlopedLoss, c: Array, mu: float, tilt: Array | float) -> float:
-    """The distance D within which the minimiser lies of c, whatever the rows."""
+    """Return the distance D from c within which the minimiser lies, whatever the rows."""
     tilt_length = float(np.linalg.norm(tilt))
     gradient_bound = (loss.lipschitz_constant + tilt_length) / mu
     if not loss.margin:
@@ -68,7 +71,10 @@ def max_minimiser_distance(loss: SlopedLoss, c: Array, mu: float, tilt: Array | 
 def descent_schedule(
     max_distance: float, mu: float, smoothness: float, gradient_tolerance: float
 ) -> tuple[float, float]:
-    """The number of rounds of descent, and of steps in each, from public numbers; see the head of this file."""
+    """Return the number of rounds of descent, and of steps in each, from public numbers.
+
+    See the head of this file.
+    """
     return max(1.0, math.log2(12 * max_distance * mu / gradient_tolerance)), 4 * math.sqrt(
         smoothness / mu
     )
@@ -84,11 +90,12 @@ def find_minimiser(
     tilt: Array | float = 0.0,
     smoothing_factors: tuple[float, ...] = (1.0,),
 ) -> Array:
-    """A point y (d,) with ‖y − y*‖ ≤ goal/μ, for a smooth loss, not strongly convex, and a `gradient_tolerance` of at least 30 η.
+    """Return a point y (d,) within `gradient_tolerance`/μ of the minimiser y*.
 
-    Newton's steps go on until a gradient of `newton_tolerance`, goal/4 unless given.
-    `smoothing_factors`: multiples of the loss's width, the last one 1, over which its kink is
-    rounded off on the way.
+    ‖y − y*‖ ≤ goal/μ, goal = `gradient_tolerance`, for a smooth loss, not strongly convex, and a
+    `gradient_tolerance` of at least 30 η. Newton's steps go on until a gradient of
+    `newton_tolerance`, goal/4 unless given. `smoothing_factors`: multiples of the loss's width, the
+    last one 1, over which its kink is rounded off on the way.
     """
     loss = require_sloped_loss(risk.loss)
     tilt_vector = np.broadcast_to(np.asarray(tilt, dtype=float), c.shape)
@@ -131,7 +138,10 @@ def accelerated_descent(
     smoothness: float,
     gradient_tolerance: float,
 ) -> Array:
-    """The end of accelerated gradient descent from y, ‖y‖ ≤ `far`, in rounds that each halve the distance to y*."""
+    """Return the end of accelerated gradient descent from y, in rounds.
+
+    ‖y‖ ≤ `max_distance`; each round halves the distance to y*.
+    """
     rounds, steps = descent_schedule(max_distance, mu, smoothness, gradient_tolerance)
     for _ in range(math.ceil(rounds)):
         z = y
@@ -146,7 +156,7 @@ def accelerated_descent(
 
 
 def _centre_targets(risk: Risk, c: Array, max_distance: float) -> Risk:
-    """The risk F as a function of x − c, with targets at most `far` away."""
+    """Return the risk F as a function of x − c, with targets at most `max_distance` away."""
     centred_risk = risk.with_loss(risk.loss)
     # each row by itself: not as BLAS would, by its place
     centred_risk.b = np.clip(risk.b - (risk.A * c).sum(1), -max_distance, max_distance)
@@ -154,7 +164,7 @@ def _centre_targets(risk: Risk, c: Array, max_distance: float) -> Risk:
 
 
 def _gradient(risk: Risk, x: Array) -> Array:
-    """The gradient ∇F (d,) at x, summed in blocks."""
+    """Return the gradient ∇F (d,) at x, summed in blocks."""
     total = np.zeros(risk.d)
     loss = require_sloped_loss(risk.loss)
     for start in range(0, len(risk.w), BLOCK_ROWS):
@@ -165,7 +175,7 @@ def _gradient(risk: Risk, x: Array) -> Array:
 
 
 def _project_onto_ball(y: Array, radius: float) -> Array:
-    """The nearest point to y at a norm of at most `far`; 0 where y is not a number."""
+    """Return the nearest point to y at a norm of at most `radius`; 0 where y is not a number."""
     norm = float(np.linalg.norm(y))
     if not math.isfinite(norm):
         return np.zeros_like(y)

@@ -1,4 +1,6 @@
-"""Answers on a public grid, so that they are known without error: counts as they are, other queries rounded first.
+"""Answers on a public grid, so that they are known without rounding error.
+
+Counts stay as they are, other queries are rounded first.
 
 Of queries with entries that are no whole numbers, every entry is rounded to the nearest multiple of
 a public step, a power of two. On n rows such an answer is a multiple of the step too, and floating
@@ -22,7 +24,10 @@ MAX_WHOLE_ENTRY = 2.0**20  # entry of a query that is summed in whole numbers
 
 
 def grid_step(n: int) -> float:
-    """The grid step for n rows: 2^-32, or a coarser power of two that keeps sums exact; n is at most 2^35."""
+    """Return the grid step for n rows.
+
+    2^-32, or a coarser power of two that keeps sums exact; n is at most 2^35.
+    """
     entry_bits = min(MAX_ENTRY_BITS, MAX_SUM_BITS - int(n).bit_length())
     if entry_bits < MIN_ENTRY_BITS:
         raise InputError(f"n={n} rows are too many for queries that are no counts; ask for counts")
@@ -30,12 +35,18 @@ def grid_step(n: int) -> float:
 
 
 def has_grid(statistic: Any) -> bool:
-    """Whether exact noise can replace the noise of a statistic, or of most statistics of a class."""
+    """Return whether exact noise can replace the noise of a statistic.
+
+    For a class: of most statistics of that class.
+    """
     return bool(getattr(statistic, "gridded", False))
 
 
 def require_grid(statistic: Any) -> None:
-    """Raise InputError for a statistic, or class, on no public grid: rounded noise keeps no promise at δ = 0."""
+    """Raise InputError for a statistic, or class, on no public grid.
+
+    Rounded noise keeps no promise at δ = 0.
+    """
     if not has_grid(statistic):
         class_name = (statistic if isinstance(statistic, type) else type(statistic)).__name__
         raise InputError(
@@ -45,7 +56,9 @@ def require_grid(statistic: Any) -> None:
 
 
 def answers_are_whole(workload: Workload) -> bool:
-    """Whether n times a workload's answers are whole numbers: its queries count rows, times whole numbers.
+    """Return whether n times a workload's answers are whole numbers.
+
+    They are if its queries count rows, times whole numbers.
 
     The entries are kept small, so that such a sum over up to 2³² rows is exact in floating point.
     """
@@ -59,7 +72,10 @@ def answers_are_whole(workload: Workload) -> bool:
 
 
 def workload_on_grid(workload: Workload, n: int) -> tuple[Workload, float]:
-    """The workload with entries rounded to a grid unless they are whole numbers, and the grid's step."""
+    """Return the workload with entries rounded to a grid, and the grid's step.
+
+    Entries that are whole numbers stay as they are.
+    """
     if answers_are_whole(workload):
         return workload, 1.0
     spacing = grid_step(n)
@@ -67,12 +83,12 @@ def workload_on_grid(workload: Workload, n: int) -> tuple[Workload, float]:
 
 
 def round_weights_to_grid(weights: Array, spacing: float) -> Array:
-    """The weights rounded to multiples of a step, none of them to 0."""
+    """Return the weights rounded to multiples of a step, none of them to 0."""
     return np.maximum(np.rint(weights / spacing), 1) * spacing
 
 
 def _round_entries(workload: Workload, spacing: float) -> Workload:
-    """The workload with every entry rounded to a multiple of `spacing`."""
+    """Return the workload with every entry rounded to a multiple of `spacing`."""
     if isinstance(workload, Marginals):
         return workload
     if isinstance(workload, Union):

@@ -14,8 +14,9 @@ MIN_QUERY_RANGE = 1 / 1024  # range of a query that is not constant
 
 
 def clip_public_answers(answers: Array | float, multiplier: int = 1) -> Array:
-    """Public answers clipped so that subtracting `multiplier` a true answer in [-1, 1] loses no precision that matters.
+    """Return public answers clipped so that subtracting from them loses no precision.
 
+    Subtracting `multiplier` times a true answer in [-1, 1] then loses no precision that matters.
     The larger they are the coarser the difference is rounded: at 2⁵³ it would jump by 1 as the true
     answer passes ½, whatever one row moves. Cut off, it is rounded by 2⁻⁴³ times at the most.
     """
@@ -23,7 +24,7 @@ def clip_public_answers(answers: Array | float, multiplier: int = 1) -> Array:
 
 
 def require_wide_range(query_range: float) -> None:
-    """Raise InputError for queries so narrow that rounding moves an answer by more than a row does."""
+    """Raise InputError for queries so narrow that rounding moves an answer more than a row does."""
     if 0 < query_range < MIN_QUERY_RANGE:
         raise InputError(
             f"the values of a query range over {query_range:.3g} only; scale it up, to "

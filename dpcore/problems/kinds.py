@@ -20,7 +20,10 @@ MAX_ENUMERABLE_CELLS = 10_000_000
 
 
 class BoundedContribution:
-    """n records, with n public; neighbouring tables differ in up to `group` b records, all of one person."""
+    """The base of problems on n rows, n public, with up to `group` b rows of one person.
+
+    Neighbouring tables differ in up to b rows, all of one person.
+    """
 
     n: int
     group: int
@@ -33,7 +36,10 @@ class BoundedContribution:
 
     @property
     def effective_n(self) -> float:
-        """The number n/b by which the effect of one record is divided, as b records have b times the effect at most."""
+        """The number n/b by which the effect of one row is divided.
+
+        b rows have b times the effect at most.
+        """
         return self.n / self.group
 
 
@@ -41,23 +47,26 @@ class TableAnswerer(Protocol):
     """A public object that answers tables: a release, or a public table."""
 
     def answers(self, workload: Workload) -> Array:
-        """The answers (m,)."""
+        """Return the answers (m,)."""
         ...
 
 
 def query_text(workload: Workload, j: int) -> str:
-    """Query j as a text, such as "age = 20, sex = Female"; the caller escapes hostile text."""
+    """Return query j as a text, such as "age = 20, sex = Female".
+
+    The caller escapes hostile text.
+    """
     return ", ".join(f"{column} = {value}" for column, value in workload.label(j))
 
 
 @frozen
 class PublicStart:
-    """A public distribution over a domain of any size, as a start for algorithms; it answers tables.
+    """A public distribution over a domain of any size, for algorithms to start from.
 
-    `source` counts as so many `row_count`, beside which one more is spread evenly over all cells,
-    so that every cell stays possible; with `keeps_support` the cells that the source lacks stay
-    empty. A source is public: it is not protected, and nothing is charged for it. It may be what an
-    earlier release was.
+    It answers tables. `source` counts as so many `row_count`, beside which one more is spread
+    evenly over all cells, so that every cell stays possible; with `keeps_support` the cells that
+    the source lacks stay empty. A source is public: it is not protected, and nothing is charged for
+    it. It may be what an earlier release was.
     """
 
     domain: Domain
@@ -66,7 +75,7 @@ class PublicStart:
     keeps_support: bool = False
 
     def answers(self, tables: Marginals) -> Array:
-        """The public distribution's answers to tables (m,)."""
+        """Return the public distribution's answers to tables (m,)."""
         source_answers = np.asarray(self.source.answers(tables), dtype=float)
         if self.keeps_support:
             return source_answers
@@ -87,7 +96,7 @@ class _PublicTable:
     rows: Any
 
     def answers(self, workload: Workload) -> Array:
-        """The public table's answers (m,)."""
+        """Return the public table's answers (m,)."""
         return workload.answers_of_rows(self.rows)
 
 
@@ -131,7 +140,10 @@ class QueryRelease(BoundedContribution):
 
     @property
     def width(self) -> float:
-        """The largest range max_q (hi − lo) of a query; 1e-9 for constant queries, which no record changes."""
+        """The largest range max_q (hi − lo) of a query.
+
+        1e-9 for constant queries, which no row changes.
+        """
         return max(self.workload.width, 1e-9)
 
     @property
@@ -149,7 +161,10 @@ class QueryRelease(BoundedContribution):
 
     @property
     def prior(self) -> Array:
-        """The start distribution D_0 (k,): the public start, or uniform; 0 where constraints forbid a cell."""
+        """The start distribution D_0 (k,): the public start, or uniform.
+
+        0 if constraints forbid a cell.
+        """
         k = self.domain.size
         possible_cells = self.domain.possible_cells
         if isinstance(self.start, PublicStart):
@@ -168,9 +183,10 @@ class QueryRelease(BoundedContribution):
 
     @cached_property
     def log_start(self) -> Array | PublicStart | None:
-        """The start log D_0 (k,) of a fit without noisy tables, −∞ outside its support; None without a public start.
+        """The start log D_0 (k,) of a fit without noisy tables, −∞ outside its support.
 
-        Where D_0 is not listed the public start itself, of which a model takes what it holds.
+        None without a public start. If D_0 is not listed, the public start itself, of which a model
+        takes what it holds.
         """
         if self.start is None or isinstance(self.start, PublicStart):
             return self.start
@@ -178,7 +194,7 @@ class QueryRelease(BoundedContribution):
             return np.log(self.prior)
 
     def require_enumerable(self) -> None:
-        """Raise InputError, before memory is allocated, when the cells are too many to be enumerated."""
+        """Raise InputError if the cells are too many to enumerate, before memory is allocated."""
         require_enumerable(self.domain)
 
 
@@ -295,7 +311,7 @@ class PointRelease(BoundedContribution):
 
 
 def require_enumerable(domain: Domain) -> None:
-    """Raise InputError, before memory is allocated, when the cells are too many to be enumerated."""
+    """Raise InputError if the cells are too many to enumerate, before memory is allocated."""
     k = domain.size
     if k > MAX_ENUMERABLE_CELLS:
         is_astronomical = k >= 10**30  # then neither can be read, nor need the bytes be a float
@@ -314,7 +330,7 @@ def require_enumerable(domain: Domain) -> None:
 
 
 def check_distribution(D: Array, domain: Domain, name: str) -> Array:
-    """The distribution D as floats (k,); InputError unless it is a distribution over the cells."""
+    """Return D as floats (k,); InputError unless it is a distribution over the cells."""
     D = np.asarray(D, dtype=float)
     if D.shape != (domain.size,) or not (D >= 0).all() or abs(D.sum() - 1) > 1e-9:
         raise InputError(f"{name} must be {domain.size} probabilities that sum to 1")
@@ -324,11 +340,12 @@ def check_distribution(D: Array, domain: Domain, name: str) -> Array:
 def public_start_from_table(
     domain: Domain, frame: pd.DataFrame, *, keeps_support: bool = False
 ) -> Array | PublicStart:
-    """The start D_0 from a public table of the same schema: (k,), or its tables where cells cannot be listed.
+    """Return the start distribution D_0 from a public table of the same schema.
 
-    One more record is spread evenly over all cells, so that every cell stays possible; with
-    `keeps_support` the cells that the public table lacks stay empty. The table must be public: it
-    is not protected, and nothing is charged for it. Raises what `Domain.encode` raises.
+    It is (k,), or its tables if cells cannot be listed. One more row is spread evenly over all
+    cells, so that every cell stays possible; with `keeps_support` the cells that the public table
+    lacks stay empty. The table must be public: it is not protected, and nothing is charged for it.
+    Raises what `Domain.encode` raises.
     Source: Bassily et al. 2020; Liu, Vietri, Steinke, Ullman, Wu 2021 (PMW-Pub).
     """
     rows = domain.encode(frame)

@@ -21,11 +21,11 @@ MAX_HUBER_WIDTH = 1e15
 
 @value_object
 class PiecewiseLinear:
-    """A loss g(u), u = ⟨a, x⟩ − b (or b⟨a, x⟩ − 1 for a margin), of slope `low` below u = 0 and `high` above.
+    """A convex loss g(u) of slope `low` below u = 0 and `high` above.
 
-    Between −width and width the slope rises evenly, so that g is `low·u` or `high·u` plus at most
-    (high − low)width/4. `offset` is subtracted from g. Made by `pinball_loss`, `absolute_loss`,
-    `hinge_loss` and `huber_loss`.
+    u = ⟨a, x⟩ − b (or b⟨a, x⟩ − 1 for a margin). Between −width and width the slope rises evenly,
+    so that g is `low·u` or `high·u` plus at most (high − low)width/4. `offset` is subtracted from
+    g. Made by `pinball_loss`, `absolute_loss`, `hinge_loss` and `huber_loss`.
     """
 
     name: str
@@ -45,7 +45,7 @@ class PiecewiseLinear:
 
     @property
     def lipschitz_constant(self) -> float:
-        """The largest slope max |g'|, which is the Lipschitz constant of the loss in x, as ‖a‖ ≤ 1."""
+        """The Lipschitz constant of the loss in x: the largest slope max |g'|, as ‖a‖ ≤ 1."""
         return max(abs(self.low), abs(self.high))
 
     @property
@@ -54,17 +54,20 @@ class PiecewiseLinear:
         return (self.high - self.low) / (2 * self.width) if self.width else math.inf
 
     def smoothed(self, width: float) -> "PiecewiseLinear":
-        """The loss with its kink rounded over at least `width`: larger by (high − low)·width/4 at most."""
+        """Return the loss with its kink rounded over at least `width`.
+
+        It is larger by (high − low)·width/4 at most.
+        """
         return self if self.width >= width else replace(self, width=width)
 
     def residual(self, t: Array, b: Array) -> tuple[Array, Array | float]:
-        """The residual u and its derivative du/dt, for t = ⟨a, x⟩."""
+        """Return the residual u and its derivative du/dt, for t = ⟨a, x⟩."""
         if self.margin:
             return b * t - 1, b
         return t - b, 1.0
 
     def value(self, t: Array, b: Array) -> Array:
-        """The losses for t = ⟨a, x⟩ (r, …) and targets b that broadcast."""
+        """Return the losses for t = ⟨a, x⟩ (r, …) and targets b that broadcast."""
         u, _ = self.residual(t, b)
         out = self.low * u
         np.maximum(out, self.high * u, out=out)
@@ -74,7 +77,10 @@ class PiecewiseLinear:
         return out - self.offset if self.offset else out
 
     def slope(self, t: Array, b: Array) -> Array:
-        """The derivative df/dt of the losses, shaped as t; at a kink the mean of both slopes."""
+        """Return the derivative df/dt of the losses, shaped as t.
+
+        At a kink it is the mean of both slopes.
+        """
         u, residual_slope = self.residual(t, b)
         high_share = (
             np.clip((u + self.width) / (2 * self.width), 0, 1)
@@ -84,31 +90,40 @@ class PiecewiseLinear:
         return residual_slope * (self.low + (self.high - self.low) * high_share)
 
     def second_derivative(self, t: Array, b: Array) -> Array:
-        """The second derivative d²f/dt² of the losses, shaped as t; 0 for a loss with kinks."""
+        """Return the second derivative d²f/dt² of the losses, shaped as t.
+
+        0 for a loss with kinks.
+        """
         u, _ = self.residual(t, b)
         curvature = self.curvature if self.width else 0.0
         return np.where(np.abs(u) < self.width, curvature, 0.0)
 
 
 def pinball_loss(level: float) -> PiecewiseLinear:
-    """The pinball loss max(q(b − t), (1 − q)(t − b)), least in mean at the q-quantile; InputError unless 0 < q < 1."""
+    """Return the pinball loss max(q(b − t), (1 − q)(t − b)), least in mean at the q-quantile.
+
+    Raises InputError unless 0 < q < 1.
+    """
     if not 0 < level < 1:
         raise InputError(f"quantile={level:g} is outside (0, 1), its ends not included")
     return PiecewiseLinear(f"pinball({level:g})", -level, 1 - level)
 
 
 def absolute_loss() -> PiecewiseLinear:
-    """The absolute loss |t − b|."""
+    """Return the absolute loss |t − b|."""
     return PiecewiseLinear("absolute", -1, 1)
 
 
 def hinge_loss() -> PiecewiseLinear:
-    """The hinge loss max(0, 1 − b t), b = ±1."""
+    """Return the hinge loss max(0, 1 − b t), b = ±1."""
     return PiecewiseLinear("hinge", -1, 0, margin=True)
 
 
 def huber_loss(width: float) -> PiecewiseLinear:
-    """The Huber loss u²/(2w) for |u| ≤ w, else |u| − w/2, u = t − b: the gradient is clipped at 1."""
+    """Return the Huber loss u²/(2w) for |u| ≤ w, else |u| − w/2, with u = t − b.
+
+    Its gradient is clipped at 1.
+    """
     if not MIN_HUBER_WIDTH <= width <= MAX_HUBER_WIDTH:
         allowed_range = f"{MIN_HUBER_WIDTH:g}..{MAX_HUBER_WIDTH:g}"
         raise InputError(
@@ -128,28 +143,31 @@ class Logistic:
     margin = True
 
     def smoothed(self, width: float) -> "Logistic":  # noqa: ARG002 - it is smooth
-        """The loss itself, as it is smooth."""
+        """Return the loss itself, as it is smooth."""
         return self
 
     def value(self, t: Array, b: Array) -> Array:
-        """The losses for t = ⟨a, x⟩ (r, …) and targets b that broadcast."""
+        """Return the losses for t = ⟨a, x⟩ (r, …) and targets b that broadcast."""
         u = -b * t
         return np.maximum(u, 0) + np.log(
             1 + np.exp(-np.abs(u))
         )  # faster than log1p, and as exact in a mean
 
     def slope(self, t: Array, b: Array) -> Array:
-        """The derivative df/dt of the losses, shaped as t."""
+        """Return the derivative df/dt of the losses, shaped as t."""
         return -b * expit(-b * t)
 
     def second_derivative(self, t: Array, b: Array) -> Array:  # noqa: ARG002 - one interface for all losses
-        """The second derivative d²f/dt² of the losses, shaped as t."""
+        """Return the second derivative d²f/dt² of the losses, shaped as t."""
         return expit(t) * expit(-t)
 
 
 @value_object
 class SquaredDistance:
-    """The loss ½‖x − s‖² for points s in the box low..high (d,); 1-strongly convex, so it needs no regulariser."""
+    """The loss ½‖x − s‖² for points s in the box low..high (d,).
+
+    It is 1-strongly convex, so it needs no regulariser.
+    """
 
     low: tuple[float, ...]
     high: tuple[float, ...]
@@ -169,14 +187,19 @@ Loss = SlopedLoss | SquaredDistance
 
 
 def require_sloped_loss(loss: Loss) -> SlopedLoss:
-    """The loss, checked to be a function of ⟨a, x⟩; InputError for the squared distance."""
+    """Return the loss, checked to be a function of ⟨a, x⟩.
+
+    Raises InputError for the squared distance.
+    """
     if isinstance(loss, SquaredDistance):
         raise InputError(f"the {loss.name} has no slope along one feature")
     return loss
 
 
 def gradient_difference_bound(loss: Loss, *, location: bool, max_norm: float) -> float:
-    """The Lipschitz constant G of f(·; z) − f(·; z') on {‖x‖ ≤ reach}, for all records z, z'.
+    """Return the Lipschitz constant G of f(·; z) − f(·; z'), for all rows z, z'.
+
+    It holds on {‖x‖ ≤ `max_norm`}.
 
     - SquaredDistance: its gradient in x is x − s, so the difference has gradient s' − s: G = the
       box's diameter.
@@ -195,15 +218,16 @@ def gradient_difference_bound(loss: Loss, *, location: bool, max_norm: float) ->
 
 @lru_cache
 def logistic_difference_bound(max_norm: float) -> float:
-    """An upper bound, within about 1%, on ‖∇f(x; z) − ∇f(x; z')‖ over ‖x‖ ≤ reach for the logistic loss.
+    """Return an upper bound on ‖∇f(x; z) − ∇f(x; z')‖ over ‖x‖ ≤ `max_norm` for logistic loss.
 
-    ∇f = −σ(−⟨w, x⟩)w with w = ba, ‖w‖ ≤ 1. At fixed ⟨w, x⟩ and ⟨w', x⟩ the parts across x may be
-    turned opposite ways and made longest, which only enlarges the norm, so w = (cos α, sin α) and
-    w' = (cos β, −sin β) in a plane with x on its first axis, α, β in 0..π. With p = σ(−r cos α), q
-    = σ(−r cos β), the norm squared is p² + q² − 2pq cos(α + β). The norm moves by at most 1 + r/4
-    with α and with β, and ½ with r (each σ' ≤ 1/4); boxes of (α, β, r) whose centre plus that
-    cannot be the largest are dropped, the others cut in halves, until the bound is within 1% of a
-    value, or there are too many; it holds at any time, and so does p + q ≤ 2σ(r).
+    It is within about 1%. With r = `max_norm`: ∇f = −σ(−⟨w, x⟩)w with w = ba, ‖w‖ ≤ 1. At fixed ⟨w,
+    x⟩ and ⟨w', x⟩ the parts across x may be turned opposite ways and made longest, which only
+    enlarges the norm, so w = (cos α, sin α) and w' = (cos β, −sin β) in a plane with x on its first
+    axis, α, β in 0..π. With p = σ(−r cos α), q = σ(−r cos β), the norm squared is p² + q² − 2pq
+    cos(α + β). The norm moves by at most 1 + r/4 with α and with β, and ½ with r (each σ' ≤ 1/4);
+    boxes of (α, β, r) whose centre plus that cannot be the largest are dropped, the others cut in
+    halves, until the bound is within 1% of a value, or there are too many; it holds at any time,
+    and so does p + q ≤ 2σ(r).
     """
     if max_norm > 20:
         return 2.0

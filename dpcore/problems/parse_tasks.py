@@ -207,7 +207,7 @@ def _regression_loss(task: _TaskText, half_range: float) -> PiecewiseLinear:
 def task_text(
     kind: str, target: str, *, quantile_level: float | None = None, features: Texts = ()
 ) -> str:
-    """The text that `read_task` reads as this task, with column names quoted where needed."""
+    """Return the text that `read_task` reads as this task, with column names quoted if needed."""
     parts = [target] + ([f"{quantile_level:g}"] if quantile_level is not None else [])
     if features:
         parts.append(join_column_names(features))
@@ -239,7 +239,10 @@ def _column_cells(frame: pd.DataFrame, column: Column) -> pd.Series:
 
 
 def _column_numbers(column: Column, frame: pd.DataFrame) -> Array:
-    """The numbers (n,) of a column, within its public bounds; InputError where one is missing."""
+    """Return the numbers (n,) of a column, within its public bounds.
+
+    Raises InputError if one is missing.
+    """
     numbers = column.read_numbers(_column_cells(frame, column))
     missing_count = int(np.isnan(numbers).sum())
     if missing_count:
@@ -251,7 +254,7 @@ def _column_numbers(column: Column, frame: pd.DataFrame) -> Array:
 
 
 def _middle_and_half_range(column: Column) -> tuple[float, float]:
-    """The middle and half the width of the public bounds of a numeric column."""
+    """Return the middle and half the width of the public bounds of a numeric column."""
     low, high = column.bounds
     if low == high:
         raise InputError(f"column {column.name!r} is constant: its public bounds are both {low:g}")
@@ -259,7 +262,7 @@ def _middle_and_half_range(column: Column) -> tuple[float, float]:
 
 
 def _class_labels(column: Column, cells: pd.Series) -> Array:
-    """The labels ±1 (n,) of a two-valued column: +1 for its second value."""
+    """Return the labels ±1 (n,) of a two-valued column: +1 for its second value."""
     if column.size != 2:
         raise InputError(
             f"column {column.name!r} has {column.size} values; a classifier's target needs two"
@@ -273,7 +276,10 @@ def _class_labels(column: Column, cells: pd.Series) -> Array:
 
 
 def _feature_matrix(columns: tuple[Column, ...], frame: pd.DataFrame) -> tuple[Array, Texts]:
-    """The features A (n, d) with ‖a‖ ≤ 1, the intercept last, and the meaning of each coordinate."""
+    """Return the features A (n, d) with ‖a‖ ≤ 1, and the meaning of each coordinate.
+
+    The intercept is last.
+    """
     blocks = []
     names = []
     for column in columns:
@@ -303,7 +309,7 @@ def _feature_matrix(columns: tuple[Column, ...], frame: pd.DataFrame) -> tuple[A
 
 
 def group_rows(values: Array) -> Rows:
-    """The distinct rows of numbers (n, p), sorted, and the count of each."""
+    """Return the distinct rows of numbers (n, p), sorted, and the count of each."""
     counts = pd.DataFrame(values).groupby(list(range(values.shape[1])), sort=True).size()
     distinct = np.asarray(counts.index.to_frame(index=False), dtype=float)
     return Rows(distinct, counts.to_numpy())

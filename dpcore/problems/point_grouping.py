@@ -12,9 +12,10 @@ MAX_EXACT_PAIRS = 2_000
 
 @frozen
 class PointGroups:
-    """Groups of points: centres of mass (g, d), masses (g,), each point's group `group_of_point` (r,), and sizes (g,).
+    """Groups of points: centres of mass (g, d), masses (g,), members and sizes (g,).
 
-    `mean_distance` (g,): the mean distance of a group's points to its centre.
+    `group_of_point` (r,): each point's group. `mean_distance` (g,): the mean distance of a group's
+    points to its centre.
     """
 
     centres: Array
@@ -25,7 +26,10 @@ class PointGroups:
 
 
 def group_points(X: Array, a: Array, max_groups: int) -> PointGroups:
-    """The groups of points by the cells of a grid with at most `max_groups` occupied cells; single points if few."""
+    """Return groups of points by the cells of a grid, at most `max_groups` occupied ones.
+
+    Few points stay single.
+    """
     group_of_point = np.arange(len(X))
     if len(X) > 2.5 * max_groups:
         low = X.min(axis=0)
@@ -67,11 +71,11 @@ def bound_w1_by_groups(
     arc_masses: Array,
     v: Array,
 ) -> tuple[float, float]:
-    """A lower and an upper bound on W1 between points, from masses `arc_masses` on arcs i · q + j between their groups.
+    """Return a lower and an upper bound on W1 between points, from flows between their groups.
 
-    At most: every point of a group ships to those of another in proportion to their weights. At
-    least: Σ a f(X) − Σ b f(Y) with f(z) = min_j |z − centre_j| − v_j, v (q,) the duals of the
-    flows: 1-Lipschitz whatever they are.
+    The flows are masses `arc_masses` on arcs i · q + j. At most: every point of a group ships to
+    those of another in proportion to their weights. At least: Σ a f(X) − Σ b f(Y) with f(z) = min_j
+    |z − centre_j| − v_j, v (q,) the duals of the flows: 1-Lipschitz whatever they are.
     """
     i, j = np.divmod(arcs, len(target_groups.mass))
     arc_costs = (
@@ -103,7 +107,7 @@ def bound_w1_by_groups(
 
 
 def _lower_potential(Z: Array, centres: Array, v: Array) -> Array:
-    """The function min_j |z − centre_j| − v_j at every point of Z (r,)."""
+    """Return min_j |z − centre_j| − v_j at every point z of Z (r,)."""
     step = max(1, DISTANCES_PER_BLOCK // len(centres))
     return np.concatenate(
         [(cdist(Z[s : s + step], centres) - v).min(axis=1) for s in range(0, len(Z), step)]

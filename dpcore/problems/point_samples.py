@@ -15,13 +15,19 @@ UNIT_DISC = Ball(np.zeros(2), 1.0)  # where all of them lie: D = 2
 
 @value_object
 class PointSample:
-    """A known distribution on the unit disc: its name in words, and `draw`, which returns n points (n, 2)."""
+    """A known distribution on the unit disc.
+
+    It has a name in words, and `draw`, which returns n points (n, 2).
+    """
 
     title: str
     draw: Callable[[int, Rng], Array]
 
     def draw_table(self, n: int, seed: int) -> pd.DataFrame:
-        """A table of n random points of the disc, the same for the same seed; InputError for fewer than two."""
+        """Return a table of n random points of the disc, the same for the same seed.
+
+        Raises InputError for fewer than two.
+        """
         if n < 2:
             raise InputError(f"n={n} points are too few; at least 2 are needed")
         X = UNIT_DISC.project(self.draw(n, np.random.default_rng(10_000 + seed)))
@@ -29,7 +35,7 @@ class PointSample:
 
 
 def disc_sampler(radius: float) -> Callable[[int, Rng], Array]:
-    """A function that draws uniform points from the disc of this radius about 0."""
+    """Return a function that draws uniform points from the disc of this radius about 0."""
     return lambda n, rng: Ball(np.zeros(2), radius).uniform(n, rng)
 
 

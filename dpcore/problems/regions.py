@@ -1,4 +1,4 @@
-"""Public convex sets K of R^d for points and parameters, and the conversion of tables into points of such a set.
+"""Public convex sets K of R^d for points and parameters, and tables read as points of them.
 
 Ball and Box are bounded: they know their diameter D and draw uniform points.
 """
@@ -23,7 +23,10 @@ PROJECTION_SHRINKAGE = 1 - 1e-14  # what is projected on a ball is inside, whate
 
 
 class _BoundedSet:
-    """The base of bounded sets with a `centre` (d,), inside the ball of `radius` R = max ‖x − c‖ around it."""
+    """The base of bounded sets with a `centre` (d,).
+
+    A set lies inside the ball of `radius` R = max ‖x − c‖ around the centre.
+    """
 
     centre: Any
     radius: Any
@@ -74,11 +77,11 @@ class Ball(_BoundedSet):
         return self.radius
 
     def contains(self, X: Array) -> Array:
-        """Whether each of the points X (m, d) lies in the ball (m,)."""
+        """Return whether each of the points X (m, d) lies in the ball (m,)."""
         return ((X - self.centre) ** 2).sum(-1) <= self.radius**2
 
     def project(self, X: Array) -> Array:
-        """The nearest points of the ball to X (…, d)."""
+        """Return the nearest points of the ball to X (…, d)."""
         V = X - self.centre
         lengths = np.linalg.norm(V, axis=-1, keepdims=True)
         nearest = self.centre + V * (
@@ -87,7 +90,10 @@ class Ball(_BoundedSet):
         return np.where(self.contains(X)[..., None], X, nearest)
 
     def uniform(self, count: int, rng: Rng) -> Array:
-        """Uniform random points (count, d) of the ball: a normal direction, and a length R u^{1/d}."""
+        """Draw uniform random points (count, d) of the ball.
+
+        A point has a normal direction, and a length R u^{1/d}.
+        """
         X = rng.standard_normal((count, self.d))
         X /= np.maximum(np.linalg.norm(X, axis=1, keepdims=True), np.finfo(float).tiny)
         return self.centre + self.radius * X * rng.random((count, 1)) ** (1 / self.d)
@@ -135,15 +141,15 @@ class Box(_BoundedSet):
         return float((self.high - self.low).min()) / 2
 
     def contains(self, X: Array) -> Array:
-        """Whether each of the points X (m, d) lies in the box (m,)."""
+        """Return whether each of the points X (m, d) lies in the box (m,)."""
         return np.asarray(((self.low <= X) & (self.high >= X)).all(-1))
 
     def project(self, X: Array) -> Array:
-        """The nearest points of the box to X (…, d)."""
+        """Return the nearest points of the box to X (…, d)."""
         return np.clip(X, self.low, self.high)
 
     def uniform(self, count: int, rng: Rng) -> Array:
-        """Uniform random points (count, d) of the box."""
+        """Draw uniform random points (count, d) of the box."""
         return rng.uniform(self.low, self.high, (count, self.d))
 
 
@@ -167,11 +173,11 @@ class Space:
         return np.full(len(self.centre), -np.inf), np.full(len(self.centre), np.inf)
 
     def contains(self, X: Array) -> Array:
-        """Whether each point (m,) lies in R^d: always true."""
+        """Return whether each point (m,) lies in R^d: always true."""
         return np.ones(X.shape[:-1], dtype=bool)
 
     def project(self, X: Array) -> Array:
-        """The points X unchanged, as every point lies in R^d."""
+        """Return the points X unchanged, as every point lies in R^d."""
         return X
 
 
@@ -188,7 +194,10 @@ def check_radius(radius: float) -> None:
 
 
 def build_box(low: Sequence[float], high: Sequence[float], names: Sequence[str]) -> Box:
-    """The box with one bound for all coordinates, or one for each; InputError names the wrong coordinate."""
+    """Return the box with one bound for all coordinates, or one for each.
+
+    InputError names the wrong coordinate.
+    """
     bounds = []
     for bound_name, bound_values in (("low", low), ("high", high)):
         if len(bound_values) not in (1, len(names)):
@@ -245,7 +254,10 @@ def read_point_rows(region: BoundedRegion, names: Sequence[str], frame: pd.DataF
 
 
 def _finite_numbers(cells: pd.Series, name: str) -> Array:
-    """The cells of a column as finite floats (n,); InputError names the first cell that is not one."""
+    """Return the cells of a column as finite floats (n,).
+
+    InputError names the first cell that is not one.
+    """
     numbers = np.asarray(pd.to_numeric(cells.astype(object), errors="coerce"), dtype=float)
     is_invalid = ~(np.abs(numbers) <= MAX_RADIUS)
     if is_invalid.any():

@@ -40,12 +40,13 @@ KINK_WIDTHS = (
 
 
 class Risk:
-    """The empirical risk F and its derivatives, for records `values` (r, p) that occur `weights` (r,) times.
+    """The empirical risk F and its derivatives, for rows `values` with `weights`.
 
-    With features, the columns are a (d,) and the target b; a is scaled into the unit ball where it
-    is not, which depends on its own record only, so that the sensitivities of `losses.difference`
-    hold whatever was handed over. The same holds for points clipped into their box. Without
-    features (a location) the one column is b and a = 1.
+    `values` (r, p) are the rows. The `weights` (r,) are how often each row occurs. With features,
+    the columns are a (d,) and the target b; a is scaled into the unit ball if it is not in it,
+    which depends on its own row only, so that `gradient_difference_bound` in `losses` holds
+    whatever was handed over. The same holds for points clipped into their box. Without features (a
+    location) the one column is b and a = 1.
     """
 
     def __init__(
@@ -76,21 +77,21 @@ class Risk:
         return self.A.shape[1]
 
     def with_loss(self, loss: Loss) -> "Risk":
-        """The risk of the same records under another loss."""
+        """Return the risk of the same rows under another loss."""
         out = object.__new__(Risk)
         out.__dict__.update(self.__dict__, loss=loss)
         return out
 
     def value(self, x: Array) -> float:
-        """The risk F(x) at one point."""
+        """Return the risk F(x) at one point."""
         return float(self.values(x[None])[0])
 
     def values(self, X: Array) -> Array:
-        """The risks F (m,) at every row of X (m, d)."""
+        """Return the risks F (m,) at every row of X (m, d)."""
         return self.values_and_gradients(X, with_gradients=False)[0]
 
     def values_and_gradients(self, X: Array, *, with_gradients: bool = True) -> tuple[Array, Array]:
-        """The risks F (m,) and a subgradient (m, d) at every row of X (m, d)."""
+        """Return the risks F (m,) and a subgradient (m, d) at every row of X (m, d)."""
         if isinstance(self.loss, SquaredDistance):
             offsets = X - self.mean
             return (offsets**2).sum(1) / 2 + self.half_variance, offsets
@@ -105,18 +106,21 @@ class Risk:
         return F, G
 
     def gradient(self, x: Array) -> Array:
-        """A subgradient (d,) of the risk at x."""
+        """Return a subgradient (d,) of the risk at x."""
         return self.values_and_gradients(x[None])[1][0]
 
     def hessian(self, x: Array) -> Array:
-        """The Hessian ∇²F (d, d) at x, for a smooth loss."""
+        """Return the Hessian ∇²F (d, d) at x, for a smooth loss."""
         if isinstance(self.loss, SquaredDistance):
             return np.eye(self.d)
         return (self.A.T * (self.w * self.loss.second_derivative(self.A @ x, self.b))) @ self.A
 
 
 class LossOnRegion:
-    """A loss of records as a function of x on a region K; with `location` x is a number beside theirs."""
+    """The loss of a row as a function of x on a region K.
+
+    With `location` x is a number like the rows' own.
+    """
 
     loss: Loss
     region: Region
@@ -130,7 +134,7 @@ class LossOnRegion:
         )
 
     def risk(self, rows: Any) -> Risk:
-        """The risk F on the rows."""
+        """Return the empirical risk F on the rows."""
         return Risk(self.loss, rows.values, rows.weights, location=self.location)
 
 
@@ -144,10 +148,11 @@ def minimise_by_newton(
     ball: Ball | None = None,
     tolerance: float = 1e-12,
 ) -> Array:
-    """The minimiser of F(x) + μ‖x − c‖²/2 + ⟨tilt, x⟩ over R^d, or a ball, for a smooth loss: damped Newton from x.
+    """Return the minimiser of F(x) + μ‖x − c‖²/2 + ⟨tilt, x⟩ over R^d, or a ball.
 
-    On R^d it ends when the gradient's norm is at most `tolerance`, or when rounding hides any
-    further fall: it promises nothing of what it reached, and raises nothing.
+    The loss must be smooth; damped Newton starts from x. On R^d it ends when the gradient's norm is
+    at most `tolerance`, or when rounding hides any further fall: it promises nothing of what it
+    reached, and raises nothing.
     """
     tilt = np.broadcast_to(np.asarray(tilt, dtype=float), x.shape)
 
@@ -193,7 +198,10 @@ def minimise_by_newton(
 
 
 def _minimise_on_sphere(H: Array, g: Array, x: Array, ball: Ball) -> Array:
-    """The minimiser over a ball of ⟨g, y − x⟩ + (y − x)ᵀH(y − x)/2 on its sphere: (H + λ)(y − m) = H(x − m) − g."""
+    """Return the minimiser over a ball of ⟨g, y − x⟩ + (y − x)ᵀH(y − x)/2 on its sphere.
+
+    It solves (H + λ)(y − m) = H(x − m) − g.
+    """
     eigenvalues, Q = np.linalg.eigh(H)
     r = Q.T @ (H @ (x - ball.centre) - g)
 
@@ -212,12 +220,12 @@ def _minimise_on_sphere(H: Array, g: Array, x: Array, ball: Ball) -> Array:
 def minimise_risk(
     risk: Risk, region: Region, *, mu: float = 0.0, centre: Array | None = None
 ) -> Array:
-    """The minimiser (d,) over the region of F(x) + μ‖x − c‖²/2, c the region's centre unless given.
+    """Return the minimiser (d,) over the region of F(x) + μ‖x − c‖²/2.
 
-    Kinks are rounded off over a width that shrinks to 1e-8 of the range of residuals, each time
-    from the last solution, so that the value found is too large by about that much at the most.
-    Raises InputError where there is no smallest value within reach: separable classes on R^d
-    without a regulariser.
+    c is the region's centre unless given. Kinks are rounded off over a width that shrinks to 1e-8
+    of the range of residuals, each time from the last solution, so that the value found is too
+    large by about that much at the most. Raises InputError if there is no smallest value within
+    reach: separable classes on R^d without a regulariser.
     """
     c = region.centre if centre is None else centre
     loss = risk.loss
@@ -263,7 +271,10 @@ def _minimise_in_box(risk: Risk, region: Box, x: Array, mu: float, c: Array) -> 
 
 
 def _solve_linear_program(risk: Risk, loss: PiecewiseLinear, region: Region) -> Array:
-    """The minimiser of a risk with kinks over the box around the region, by linear programming with u = p − q."""
+    """Return the minimiser of a risk with kinks over the box around the region.
+
+    It is found by linear programming with u = p − q.
+    """
     r, d = risk.A.shape
     if loss.margin:
         residual_matrix = risk.A * risk.b[:, None]

@@ -41,7 +41,10 @@ MAX_W1_GROUPS = (
 
 @value_object
 class Distance:
-    """A distance, and an upper bound on its error (0, but for rounding, where it was computed exactly)."""
+    """A distance, and an upper bound on its error.
+
+    The error is 0, but for rounding, if the distance was computed exactly.
+    """
 
     value: float
     error: float
@@ -49,10 +52,10 @@ class Distance:
 
 @frozen
 class Projection:
-    """The nearest distribution `weights` (m,) to a signed measure, and its bounded-Lipschitz distance `value`.
+    """The nearest distribution `weights` (m,) to a signed measure, and its distance.
 
-    `error`: by how much `value` may exceed the smallest one; 0 but for rounding where it was
-    computed exactly.
+    `value`: the bounded-Lipschitz distance. `error`: by how much `value` may exceed the smallest
+    one; 0 but for rounding if it was computed exactly.
     """
 
     weights: Array
@@ -63,12 +66,13 @@ class Projection:
 def w1_distance(
     X: Array, a: Array, Y: Array, b: Array, *, max_groups: int = MAX_W1_GROUPS
 ) -> Distance:
-    """The W1 distance between the distributions Σ a_i δ(X_i) and Σ b_j δ(Y_j), X (r, d), Y (s, d), normalised.
+    """Return the W1 distance between the distributions Σ a_i δ(X_i) and Σ b_j δ(Y_j).
 
-    d = 1: the closed form. Else up to 2.5 · `max_groups` points on a side as they are; more of them
-    are grouped by the cells of a grid, `max_groups` at most. What the groups ship tells W1 of the
-    points themselves from above and from below: the value is the middle, the error half of what is
-    between. Raises InputError for weights that are negative or all 0.
+    X (r, d), Y (s, d); the weights are normalised. d = 1: the closed form. Else up to 2.5 ·
+    `max_groups` points on a side as they are; more of them are grouped by the cells of a grid,
+    `max_groups` at most. What the groups ship tells W1 of the points themselves from above and from
+    below: the value is the middle, the error half of what is between. Raises InputError for weights
+    that are negative or all 0.
     """
     X, a = _normalised_distribution(X, a)
     Y, b = _normalised_distribution(Y, b)
@@ -96,15 +100,15 @@ def w1_distance(
 
 
 def project_bounded_lipschitz(V: Array, m: Array, D: float) -> Projection:
-    """The distribution μ on V (k, d) with the least D_BL(m, μ), for a signed measure m (k,) of diameter ≤ D.
+    """Return the distribution μ on V (k, d) with the least D_BL(m, μ) to a signed measure m.
 
-    D_BL(m, μ) = sup {Σ f_i (m_i − μ_i): |f| ≤ D, f 1-Lipschitz}. With P and N the positive and the
-    negative mass of m and M = P − N, every distance is at most 2D, so a surplus or lack of mass
-    costs D|M − 1| whatever is done, and the rest is shipping: the negative part is filled from the
-    positive one at cost ρ, or at no cost from a dustbin of mass (1 − M)₊, and what is left of the
-    positive part, max(M, 1) less what the dustbin gave, is μ once normalised. P ≤ 1: nothing is
-    shipped, μ = m₊/P. No positive part: μ is uniform. d = 1: arcs between neighbours on the line.
-    The minimiser is not unique, the value is.
+    m is (k,), of diameter ≤ D. D_BL(m, μ) = sup {Σ f_i (m_i − μ_i): |f| ≤ D, f 1-Lipschitz}. With P
+    and N the positive and the negative mass of m and M = P − N, every distance is at most 2D, so a
+    surplus or lack of mass costs D|M − 1| whatever is done, and the rest is shipping: the negative
+    part is filled from the positive one at cost ρ, or at no cost from a dustbin of mass (1 − M)₊,
+    and what is left of the positive part, max(M, 1) less what the dustbin gave, is μ once
+    normalised. P ≤ 1: nothing is shipped, μ = m₊/P. No positive part: μ is uniform. d = 1: arcs
+    between neighbours on the line. The minimiser is not unique, the value is.
     Source: He, Vershynin, Zhu 2023, Algorithm 2, as a flow.
     """
     positive = np.flatnonzero(m > 0)
@@ -136,10 +140,9 @@ def project_bounded_lipschitz(V: Array, m: Array, D: float) -> Projection:
 
 @frozen
 class _TransportPlan:
-    """The result of a transport: the mass that left each source (p,), its cost, and a bound on the excess cost.
+    """A transport: the mass shipped from each source (p,), its cost, and a bound on excess cost.
 
-    `arcs` i · q + j and the `arc_masses` on them, where it is positive; `v` (q,) the duals of the
-    sinks.
+    `arcs` i · q + j and the `arc_masses` on them, where positive; `v` (q,) the duals of the sinks.
     """
 
     shipped_mass: Array
@@ -160,10 +163,10 @@ def _solve_transport(
     dustbin_mass: float | None = None,
     relative_error: float | None = None,
 ) -> _TransportPlan:
-    """The cheapest transport from sources a (p,) at X to sinks b (q,) at Y, on `arcs` i · q + j first, then on all.
+    """Return the cheapest transport from sources a (p,) at X to sinks b (q,) at Y.
 
-    `relative_error`: the relative error to stop at, by default as tight as rounding allows, looser
-    for very many arcs.
+    It uses `arcs` i · q + j first, then all. `relative_error`: the relative error to stop at, by
+    default as tight as rounding allows, looser for very many arcs.
 
     With `dustbin_mass` there is one more source of that mass, and one more sink that takes what is
     left, all at no cost. Duals u, v with u_i + v_j ≤ c_ij on all arcs give the lower bound Σ a u +
@@ -213,7 +216,10 @@ def _solve_transport(
 def _solve_flow_program(
     p: int, q: int, i: Array, j: Array, c: Array, a: Array, b: Array, has_dustbin: bool
 ) -> tuple[Array, Array, Array]:
-    """The flows on arcs (i, j) and the duals, by linear programming; `has_dustbin` adds arcs at no cost for a dustbin."""
+    """Return the flows on arcs (i, j) and the duals, by linear programming.
+
+    `has_dustbin` adds arcs at no cost for a dustbin.
+    """
     count = len(i)
     if has_dustbin:
         i = np.concatenate([i, np.arange(p + 1), np.full(q, p)])
@@ -230,7 +236,7 @@ def _solve_flow_program(
 
 
 def _solve_linear_program(costs: Array, matrix: Any, right_side: Array) -> tuple[Array, Array]:
-    """The minimiser x ≥ 0 of costs · x subject to matrix x = right, and the dual variables."""
+    """Return the minimiser x ≥ 0 of costs · x subject to matrix x = right_side, and the duals."""
     solution: Any = linprog(
         costs,
         A_eq=matrix,
@@ -250,7 +256,10 @@ def _solve_linear_program(costs: Array, matrix: Any, right_side: Array) -> tuple
 
 
 def _feasible_arcs(X: Array, a: Array, Y: Array, b: Array) -> Array:
-    """The p + q arcs of a feasible transport: both sides sorted by a coordinate, filled one by one."""
+    """Return the p + q arcs of a feasible transport.
+
+    Both sides are sorted by a coordinate and filled one by one.
+    """
     axis = int(np.ptp(X, axis=0).argmax())
     sources = np.argsort(X[:, axis])
     sinks = np.argsort(Y[:, axis])
@@ -263,7 +272,10 @@ def _feasible_arcs(X: Array, a: Array, Y: Array, b: Array) -> Array:
 
 
 def _nearest_arcs(X: Array, Y: Array) -> Array:
-    """The arcs i · q + j from every source to its nearest sinks, and back; all arcs if there are few."""
+    """Return the arcs i · q + j from every source to its nearest sinks, and back.
+
+    All arcs if there are few.
+    """
     p = len(X)
     q = len(Y)
     if p * q <= MAX_DENSE_ARCS:
@@ -275,12 +287,12 @@ def _nearest_arcs(X: Array, Y: Array) -> Array:
 
 
 def _low_cost_arcs(X: Array, a: Array, Y: Array, b: Array, arcs_per_point: int) -> Array:
-    """The arcs of small reduced cost by entropic potentials at falling temperatures, `most` for each point.
+    """Return `arcs_per_point` arcs of small reduced cost for each point.
 
-    All arcs, if there are few. Near neighbours would not do: between two distributions that lie
-    apart, mass goes far.
-    Source: Cuturi 2013, with the potentials absorbed into the kernel at each temperature (Schmitzer
-    2019).
+    Reduced costs are by entropic potentials at falling temperatures. All arcs, if there are few.
+    Near neighbours would not do: between two distributions that lie apart, mass goes far.
+    Source: Cuturi 2013, with the potentials absorbed into the kernel at each temperature
+    (Schmitzer 2019).
     """
     p = len(X)
     q = len(Y)
@@ -310,7 +322,10 @@ def _low_cost_arcs(X: Array, a: Array, Y: Array, b: Array, arcs_per_point: int) 
 
 
 def _arcs_both_ways(j: Array, i: Array) -> Array:
-    """The arcs i · q + j from every source to its sinks j (p, t), and to every sink from its sources i (q, s)."""
+    """Return the arcs from every source to its sinks, and to every sink from its sources.
+
+    The sinks are j (p, t), the sources are i (q, s), an arc is i · q + j.
+    """
     p = len(j)
     q = len(i)
     return np.unique(
@@ -321,7 +336,10 @@ def _arcs_both_ways(j: Array, i: Array) -> Array:
 
 
 def _price_sinks(X: Array, Y: Array, u: Array, v: Array, slack: float) -> tuple[Array, Array]:
-    """The prices min(v_j, min_i c_ij − u_i) (q,) of sinks, and for some sinks the arcs that lower them most."""
+    """Return the prices min(v_j, min_i c_ij − u_i) (q,) of sinks, and arcs that lower them.
+
+    The arcs are, for some sinks, those that lower the price most.
+    """
     q = len(Y)
     prices = v.copy()
     new_arcs = []
@@ -343,7 +361,10 @@ def _price_sinks(X: Array, Y: Array, u: Array, v: Array, slack: float) -> tuple[
 def _solve_transport_on_line(
     X: Array, a: Array, Y: Array, b: Array, dustbin_mass: float
 ) -> _TransportPlan:
-    """The cheapest transport on the real line, as `_solve_transport`: mass moves between neighbours on 2(p + q) arcs."""
+    """Return the cheapest transport on the real line, as `_solve_transport`.
+
+    Mass moves between neighbours on 2(p + q) arcs.
+    """
     p = len(X)
     k = len(X) + len(Y)
     order = np.argsort(np.concatenate([X, Y]), kind="stable")
@@ -376,7 +397,7 @@ def _solve_transport_on_line(
 
 
 def _normalised_distribution(X: Array, a: Array) -> tuple[Array, Array]:
-    """The distinct points of positive weight, and their weights, which sum to 1."""
+    """Return the distinct points of positive weight, and their weights, which sum to 1."""
     a = np.asarray(a, dtype=float)
     if not (a >= 0).all() or not 0 < a.sum() < np.inf:
         raise InputError("the weights of points must be non-negative, finite and not all 0")

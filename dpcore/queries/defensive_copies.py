@@ -27,7 +27,10 @@ _DEFENSIVE_COPIES: "WeakKeyDictionary[Any, Workload]" = (
 
 
 def defensive_domain_copy(domain: Domain) -> Domain:
-    """A copy of the domain in new objects; InputError for a domain not made of plain columns."""
+    """Return a copy of the domain in new objects.
+
+    Raises InputError for a domain not made of plain columns.
+    """
     if type(domain) is not Domain or any(type(column) is not Column for column in domain.columns):
         raise InputError("a domain must be made of columns, and of nothing derived from them")
     columns = tuple(replace(column) for column in domain.columns)
@@ -35,11 +38,11 @@ def defensive_domain_copy(domain: Domain) -> Domain:
 
 
 def defensive_copy(workload: Workload, domain: Domain | None = None) -> Workload:
-    """A private copy of a workload, rebuilt from its domain, columns and matrix alone.
+    """Return a private copy of a workload, rebuilt from its domain, columns and matrix alone.
 
-    Made when it is first asked for, and kept as long as the original is. Raises InputError for a
-    type that is not one of this package's own, for a part that does not fit, and where `domain` is
-    given and it speaks of another one.
+    It is made when it is first asked for, and kept as long as the original is. Raises InputError
+    for a type that is not one of this package's own, for a part that does not fit, and if `domain`
+    is given and the workload speaks of another one.
     """
     if type(workload) not in (Marginals, Explicit, TableQueries, Union):
         raise InputError(
@@ -55,7 +58,7 @@ def defensive_copy(workload: Workload, domain: Domain | None = None) -> Workload
 
 
 def _rebuild_workload(workload: Any, domain: Domain) -> Workload:
-    """A new workload of the same kind on `domain`, from copies of what defines it."""
+    """Return a new workload of the same kind on `domain`, from copies of what defines it."""
     if type(workload) is Union:
         return Union([defensive_copy(part, domain) for part, _ in workload.parts])
     if type(workload) is Explicit:
@@ -66,7 +69,10 @@ def _rebuild_workload(workload: Any, domain: Domain) -> Workload:
 
 
 def _copy_parts(workload: TableQueries) -> Iterator[tuple[tuple[str, ...], csr_array]]:
-    """The parts, as `TableQueries` takes them, from copies of the arrays that the workload stores."""
+    """Yield the parts of a workload, as `TableQueries` takes them, from copied arrays.
+
+    The originals are the arrays that the workload stores.
+    """
     base = Marginals(workload.domain, to_builtin(workload.base.columns))
     csr_arrays = (
         readonly_copy(getattr(workload.matrix, name)) for name in ("data", "indices", "indptr")

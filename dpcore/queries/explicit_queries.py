@@ -24,12 +24,12 @@ SKETCH_OVERSAMPLING = 8  # random combinations of the rows beyond the rank that 
 
 @frozen
 class RowSpace:
-    """The factorisation A = C V of A (m, k): an orthonormal `basis` V (p, k) of its rows, and `coordinates` C (m, p).
+    """The factorisation A = C V of a query matrix A (m, k) through an orthonormal basis.
 
-    A query in these coordinates has at most p non-zeros (the paper says k − p), whatever k is. A
-    pass over A costs O(mk), over C and V O((m + k)p): nothing is gained where the queries are
-    independent, p = m ≤ k, and much where many follow from few. Source: Micali, Lezane, Betken
-    2025, section 4.
+    `basis` V (p, k) is an orthonormal basis of the rows of A, and `coordinates` are C (m, p). A
+    query in these coordinates has at most p non-zeros (the paper says k − p), whatever k is. A pass
+    over A costs O(mk), over C and V O((m + k)p): nothing is gained if the queries are independent,
+    p = m ≤ k, and much if many follow from few. Source: Micali, Lezane, Betken 2025, section 4.
     """
 
     basis: Array
@@ -37,14 +37,14 @@ class RowSpace:
 
 
 def factorise_row_space(A: Array, max_rank: int | None = None) -> RowSpace | None:
-    """The row space of A (m, k) by pivoted QR, in O(mk min(m, k)) steps; None for a rank above `max_rank`.
+    """Return the row space of A (m, k) by pivoted QR; None for a rank above `max_rank`.
 
-    Pivoting makes every later column, with what is already explained taken off, no longer than the
-    diagonal entry of R at which the rank is cut: what is lost is at rounding level. The rank may
-    come out too large, for matrices made for that (Kahan 1966), which harms nothing. With
-    `max_rank`, `max_rank` + 8 random combinations of the rows are factorised in their place, in
-    O(mk · most): if their rank is no larger they almost surely span all rows, and A = C V is
-    checked.
+    It takes O(mk min(m, k)) steps. Pivoting makes every later column, with what is already
+    explained taken off, no longer than the diagonal entry of R at which the rank is cut: what is
+    lost is at rounding level. The rank may come out too large, for matrices made for that (Kahan
+    1966), which harms nothing. With `max_rank`, `max_rank` + 8 random combinations of the rows are
+    factorised in their place, in O(mk · `max_rank`): if their rank is no larger they almost surely
+    span all rows, and A = C V is checked.
     Source: Golub, Van Loan 2013, Algorithm 5.4.1; Halko, Martinsson, Tropp 2011, Algorithm 4.1.
     """
     sketch = A
@@ -102,12 +102,18 @@ class Explicit(Workload):
 
     @cached_property
     def diameter(self) -> float:
-        """An upper bound on max_{z,z'} ‖A_z − A_z'‖₂ over columns: exact for up to 3,000 different columns."""
+        """An upper bound on the L2 sensitivity: max_{z,z'} ‖A_z − A_z'‖₂ over columns.
+
+        Exact for up to 3,000 different columns.
+        """
         return max_column_distance(self.matrix, 2)
 
     @cached_property
     def diameter_l1(self) -> float:
-        """An upper bound on max_{z,z'} ‖A_z − A_z'‖₁ over columns: exact for up to 3,000 different columns."""
+        """An upper bound on the L1 sensitivity: max_{z,z'} ‖A_z − A_z'‖₁ over columns.
+
+        Exact for up to 3,000 different columns.
+        """
         return max_column_distance(self.matrix, 1)
 
     @cached_property
@@ -121,7 +127,10 @@ class Explicit(Workload):
 
     @cached_property
     def _low_rank_factors(self) -> RowSpace | None:
-        """The row space of a large matrix, if its rank is at most min(m, k)/8, so products are faster; else None."""
+        """The row space of a large matrix if it makes products faster; else None.
+
+        It does if the rank is at most min(m, k)/8.
+        """
         return (
             factorise_row_space(self.matrix, min(self.matrix.shape) // 8)
             if self.matrix.size >= MIN_SKETCH_ENTRIES
@@ -129,7 +138,7 @@ class Explicit(Workload):
         )
 
     def answers(self, D: Array) -> Array:
-        """The answers ⟨q_j, D⟩ (m,) for weights D (k,)."""
+        """Return the answers ⟨q_j, D⟩ (m,) for weights D (k,)."""
         return (
             self._low_rank_factors.coordinates @ (self._low_rank_factors.basis @ D)
             if self._low_rank_factors
@@ -137,13 +146,13 @@ class Explicit(Workload):
         )
 
     def answers_of_rows(self, rows: Countable) -> Array:
-        """The answers ⟨q_j, P_n⟩ (m,) on records, from the matrix columns of occupied cells."""
+        """Return the answers ⟨q_j, P_n⟩ (m,) on rows, from the matrix columns of occupied cells."""
         return self.matrix[:, self.domain.cell_numbers(rows.values)] @ (
             rows.weights / rows.sum_divisor
         )
 
     def adjoint(self, w: Array) -> Array:
-        """The sum Σ_j w_j q_j of all queries (k,), for weights w (m,)."""
+        """Return the sum Σ_j w_j q_j of all queries (k,), for weights w (m,)."""
         return (
             (w @ self._low_rank_factors.coordinates) @ self._low_rank_factors.basis
             if self._low_rank_factors
@@ -151,9 +160,9 @@ class Explicit(Workload):
         )
 
     def support(self, j: int) -> tuple[Axes, tuple[Any, ...], Array]:
-        """All columns, all cells, and the values of query j, one axis a column."""
+        """Return all columns, all cells, and the values of query j, one axis a column."""
         return tuple(range(len(self.domain.shape))), (), self.matrix[j].reshape(self.domain.shape)
 
     def label(self, j: int) -> QueryLabel:
-        """The number of query j as its label: rows of a matrix have no words."""
+        """Return the number of query j as its label: rows of a matrix have no words."""
         return (("query", str(j)),)

@@ -60,7 +60,10 @@ class Marginals(Workload):
 
     @classmethod
     def all(cls, domain: Domain, ways: int) -> "Marginals":
-        """All marginals over `ways` columns; InputError when the domain has fewer, or for too many tables."""
+        """Return all marginals over `ways` columns.
+
+        Raises InputError when the domain has fewer columns, or for too many tables.
+        """
         if not 1 <= ways <= len(domain.columns):
             raise InputError(
                 f"marginals over {ways} columns: outside 1..{len(domain.columns)}, the number of "
@@ -75,7 +78,7 @@ class Marginals(Workload):
 
     @classmethod
     def over_axes(cls, domain: Domain, tables: Iterable[Axes]) -> "Marginals":
-        """The marginals over column sets that are given by column numbers."""
+        """Return the marginals over column sets that are given by column numbers."""
         return cls(domain, [[domain.names[a] for a in axes] for axes in tables])
 
     @property
@@ -90,7 +93,7 @@ class Marginals(Workload):
 
     @property
     def component_squares(self) -> dict[Axes, float]:
-        """The squared lengths of all queries' components, by column set, as `variance` takes them."""
+        """The squared lengths of all queries' components, by column set, for `variance`."""
         total: defaultdict[Axes, float] = defaultdict(float)
         for axes in self.axes:
             for B in nonempty_subsets(axes):
@@ -105,8 +108,9 @@ class Marginals(Workload):
 
     @cached_property
     def _summation_steps(self) -> tuple[tuple[int, tuple[int, int, int], int], ...]:
-        """The order of summation: (parent, (before, summed, after), table or -1) of nodes 1, 2, …; 0 is the domain.
+        """The order in which axes are summed out to compute all marginals.
 
+        A step is (parent, (before, summed, after), table or -1) of nodes 1, 2, …; 0 is the domain.
         A node is the set of axes summed out, in increasing order: early axes, long contiguous
         blocks, go first. A node that only leads on to the next axis is skipped, so that a run of
         axes is summed in one go.
@@ -145,14 +149,15 @@ class Marginals(Workload):
         return np.array([[a in axes for a in range(len(self.domain.shape))] for axes in self.axes])
 
     def contains_columns(self, axes: Axes) -> Array:
-        """Whether each table (T,) contains all of these columns."""
+        """Return whether each table (T,) contains all of these columns."""
         return np.all(self._column_incidence[:, axes], axis=1)
 
     @classmethod
     def k_marginal_pairs(cls, domain: Domain) -> "Marginals":
-        """The pairs of columns that the K-marginal score averages over: all of under 30 columns, else 200 random ones.
+        """Return the pairs of columns that the K-marginal score averages over.
 
-        The column itself where there is no other.
+        They are all pairs of under 30 columns, else 200 random ones; the column itself if there is
+        no other.
         """
         pairs = list(combinations(domain.names, min(2, len(domain.names))))
         if len(domain.names) >= MIN_COLUMNS_TO_SAMPLE_PAIRS:
@@ -164,7 +169,10 @@ class Marginals(Workload):
 
     @cached_property
     def scored_tables(self) -> Array | None:
-        """The numbers of the tables that the K-marginal score averages over; None unless all of them are here."""
+        """The numbers of the tables that the K-marginal score averages over.
+
+        None unless this workload has all of them.
+        """
         table_numbers = {axes: i for i, axes in enumerate(self.axes)}
         pair_axes = Marginals.k_marginal_pairs(self.domain).axes
         return (
@@ -174,12 +182,13 @@ class Marginals(Workload):
         )
 
     def variance(self, squares: Mapping[Axes, float]) -> float:
-        """The total variance of least-squares answers from these T tables with Gaussian noise, in units of 1/(nμ)².
+        """Return the total variance of least-squares answers from these noisy tables.
 
-        `squares`: Σ ‖g‖² of the answers' components g on the cells of each set B of axes. A cell
-        has variance Δ₂² = 2T, one of B summed out of a table A ⊇ B has size_A/size_B times that,
-        and what all A say is averaged by precision; components of different B have independent
-        errors. ∞ when some B is in no table.
+        The T tables have Gaussian noise; the variance is in units of 1/(nμ)². `squares`: Σ ‖g‖² of
+        the answers' components g on the cells of each set B of axes. A cell has variance Δ₂² = 2T,
+        one of B summed out of a table A ⊇ B has size_A/size_B times that, and what all A say is
+        averaged by precision; components of different B have independent errors. ∞ when some B is
+        in no table.
         """
         sizes = np.array(self.sizes, dtype=float)
         total = 0.0
@@ -190,7 +199,7 @@ class Marginals(Workload):
         return total
 
     def answers(self, D: Array) -> Array:
-        """The shares of all marginal cells (m,) for weights D (k,)."""
+        """Return the shares of all marginal cells (m,) for weights D (k,)."""
         table_answers = [D] * len(self.tables)
         partial_sums = [D]
         for parent, block_shape, table in self._summation_steps:
@@ -207,14 +216,17 @@ class Marginals(Workload):
         return np.concatenate(table_answers, axis=None)  # the table over all columns is D itself
 
     def answers_of_rows(self, rows: Countable) -> Array:
-        """The shares of all marginal cells (m,) among records: whole counts, divided once."""
+        """Return the shares of all marginal cells (m,) among rows: whole counts, divided once."""
         out = np.empty(self.m)
         for axes, shape, table in self.layout:
             out[table] = rows.count(axes, shape)
         return out / rows.sum_divisor
 
     def adjoint(self, w: Array) -> Array:
-        """The sum Σ_j w_j q_j of all queries (k,), by the tree of partial sums from the leaves to the root."""
+        """Return the sum Σ_j w_j q_j of all queries (k,).
+
+        It takes the tree of partial sums from the leaves to the root.
+        """
         parts: list[Array | None] = [None] * (len(self._summation_steps) + 1)
         for parent, block_shape, table in reversed(self._summation_steps):
             table_weights = w[self.tables[table]] if table >= 0 else None
@@ -233,7 +245,7 @@ class Marginals(Workload):
         return q + w[self.slices[all_axes]] if all_axes in self.slices else q
 
     def support(self, j: int) -> tuple[Axes, tuple[Any, ...], float]:
-        """The columns of query j's table, its cell there, and the value 1."""
+        """Return the columns of query j's table, its cell there, and the value 1."""
         table = bisect(self._table_ends, j)
         return (
             self.axes[table],
@@ -242,7 +254,7 @@ class Marginals(Workload):
         )
 
     def label(self, j: int) -> QueryLabel:
-        """Query j in words, as (column, value) pairs."""
+        """Return query j in words, as (column, value) pairs."""
         axes, cell, _ = self.support(j)
         columns = [self.domain.columns[a] for a in axes]
         return tuple((c.name, c.labels[v]) for c, v in zip(columns, cell, strict=True))
@@ -261,6 +273,9 @@ def marginals_and_slice(workload: Workload) -> tuple[Marginals, slice] | None:
 
 
 def nonempty_subsets(axes: Axes, max_axes: int = MAX_DECOMPOSED_AXES) -> list[Axes]:
-    """The non-empty subsets of a table's axes, smallest first; of more than `max_axes` axes only the whole set."""
+    """Return the non-empty subsets of a table's axes, smallest first.
+
+    Of more than `max_axes` axes only the whole set is returned.
+    """
     sizes = range(1, len(axes) + 1) if len(axes) <= max_axes else [len(axes)]
     return [B for size in sizes for B in combinations(axes, size)]

@@ -41,7 +41,10 @@ def read_queries(texts: Sequence[str], domain: Domain) -> tuple[Workload, list[s
 
 
 def _parse_workload(text: str, domain: Domain, notes: list[str]) -> Workload:
-    """The workload that one text describes, with its `notes` added to those; InputError lists the allowed forms."""
+    """Return the workload that one text describes; add notes on how it was read to `notes`.
+
+    Raises InputError, which lists the allowed forms.
+    """
     kind, _, argument = text.partition(":")
     columns_text, _, count_text = argument.rpartition(":")
     if kind == "marginals" and _is_count(argument):
@@ -74,7 +77,10 @@ def _parse_workload(text: str, domain: Domain, notes: list[str]) -> Workload:
 
 
 def split_column_names(text: str) -> list[str]:
-    """The column names in a list separated by commas; a name that contains a comma stands in double quotes."""
+    """Return the column names in a list separated by commas.
+
+    A name that contains a comma stands in double quotes.
+    """
     try:
         return next(csv.reader([text]))
     except (csv.Error, StopIteration):
@@ -88,12 +94,15 @@ def _is_count(text: str) -> bool:
 
 
 def join_column_names(names: Sequence[str], delimiter: str = ",") -> str:
-    """The list of column names as a text that `split_column_names` reads."""
+    """Return the column names as a text that `split_column_names` reads."""
     line = io.StringIO()
     csv.writer(line, delimiter=delimiter, lineterminator="").writerow(names)
     return line.getvalue()
 
 
 def describe_queries(text: str) -> str:
-    """The queries in everyday words, such as "every pair of columns"; texts of other forms unchanged."""
+    """Return the queries in everyday words, such as "every pair of columns".
+
+    Texts of other forms are returned unchanged.
+    """
     return WORKLOAD_DESCRIPTIONS.get(text, text.removeprefix("question:"))

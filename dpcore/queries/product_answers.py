@@ -31,12 +31,15 @@ CELLS_PER_CHUNK = 4096  # cells multiplied out at once
 
 
 def column_slices(domain: Domain) -> tuple[slice, ...]:
-    """The slice of each column's values in the Σ d_i rows of `p`."""
+    """Return the slice of each column's values in the Σ d_i rows of `p`.
+
+    See `ProductAnswers`.
+    """
     return consecutive_slices(domain.shape)
 
 
 def require_small_matrix(workload: Workload) -> None:
-    """Raise InputError for a query matrix with more cells than a mixture of products can be evaluated on."""
+    """Raise InputError if a query matrix has too many cells for a mixture of products."""
     k = workload.domain.size
     if k > MAX_JOINT_CELLS and workload.base is None:
         raise InputError(
@@ -47,12 +50,13 @@ def require_small_matrix(workload: Workload) -> None:
 
 
 class ProductAnswers:
-    """Queries j (J,) of a workload as functions of C product distributions `p` (Σ d_i, C); all queries by default.
+    """The answers to queries of a workload, as functions of product distributions.
 
-    A cell of a table is a product of one row of `p` a column of the table. A table asked for whole
-    is one matrix product (cells of some columns, C) @ (C, cells of the others); of other tables
-    only the cells asked for are multiplied out. Explicit queries are read off the table of all
-    columns; InputError where that has too many cells.
+    The queries are j (J,), by default all; the C product distributions are `p` (Σ d_i, C). A cell
+    of a table is a product of one row of `p` a column of the table. A table asked for whole is one
+    matrix product (cells of some columns, C) @ (C, cells of the others); of other tables only the
+    cells asked for are multiplied out. Explicit queries are read off the table of all columns;
+    InputError if that has too many cells.
     """
 
     def __init__(self, workload: Workload, query_indices: Array | None = None) -> None:
@@ -66,7 +70,7 @@ class ProductAnswers:
         )
 
     def answers(self, p: Array, weights: Array) -> Array:
-        """The answers (J,) of the mixture with weights (C,): Σ_c w_c ⟨q_j, p_c⟩."""
+        """Return the answers (J,) of the mixture with weights (C,): Σ_c w_c ⟨q_j, p_c⟩."""
         out = np.zeros(self.m)
         for reader in self._readers:
             values = np.zeros(reader.size)
@@ -76,7 +80,10 @@ class ProductAnswers:
         return out
 
     def gradient(self, p: Array, weights: Array, v: Array) -> Array:
-        """The gradient ∂(Σ_j v_j answers_j)/∂p (Σ d_i, C), with every entry of `p` treated as free."""
+        """Return the gradient ∂(Σ_j v_j answers_j)/∂p (Σ d_i, C).
+
+        Every entry of `p` is treated as free.
+        """
         out = np.zeros_like(p)
         for reader in self._readers:
             reader_weights = v[reader.rows]
@@ -88,7 +95,10 @@ class ProductAnswers:
 
 @dataclass
 class _RowReader:
-    """A reader of the answers number `rows`, as `matrix` @ values (size,) of whole tables and single cells."""
+    """A reader of the answers with the numbers `rows`.
+
+    They are `matrix` @ values (size,) of whole tables and single cells.
+    """
 
     rows: Array
     matrix: Any
@@ -97,7 +107,10 @@ class _RowReader:
 
 
 def _workload_readers(workload: Workload, query_indices: Array) -> Iterator[_RowReader]:
-    """The readers of a workload: one where all queries are read off tables, else one for each member."""
+    """Yield the readers of a workload.
+
+    It is one reader if all queries are read off tables, else one for each part.
+    """
     for part, answer_slice in (
         [(workload, slice(0, workload.m))] if workload.base else workload.parts
     ):
@@ -117,7 +130,7 @@ def _workload_readers(workload: Workload, query_indices: Array) -> Iterator[_Row
 def _table_reader(
     base: Marginals, rows: Array, matrix: Any, cell_indices: Array | None = None
 ) -> _RowReader:
-    """The reader of those cells of `base` that the matrix uses, or that were requested."""
+    """Return the reader of those cells of `base` that the matrix uses, or that were requested."""
     if cell_indices is not None:
         used_cells, inverse = np.unique(cell_indices, return_inverse=True)
         if not np.array_equal(used_cells, cell_indices):
@@ -160,7 +173,10 @@ def _table_reader(
 
 @dataclass
 class _WholeTable:
-    """A reader of a whole table, or of its cells `selected_cells`; its columns' values are the slices `parts` of `p`."""
+    """A reader of a whole table, or of its cells `selected_cells`.
+
+    Its columns' values are the slices `factor_slices` of `p`.
+    """
 
     positions: slice
     shape: tuple[int, ...]
@@ -178,8 +194,9 @@ class _WholeTable:
     def _component_chunks(
         self, p: Array, weights: Array
     ) -> Iterator[tuple[slice, list[Array], Array, Array]]:
-        """Slices of the components, so that products take bounded memory, with factors and the products on each side
-        of the cut, of which the right ones are weighted.
+        """Yield slices of the components, with factors and the products on each side of the cut.
+
+        The products on the right are weighted. So products take bounded memory.
         """
         step = max(1, MAX_BLOCK_ENTRIES // (self.left_cells + self.right_cells))
         for i in range(0, p.shape[1], step):
@@ -190,7 +207,10 @@ class _WholeTable:
             yield chunk, factors, left_products, right_products
 
     def answers(self, p: Array, weights: Array) -> Array:
-        """The shares of the table's cells, or of those in `selected_cells`, in the mixture with these weights (C,)."""
+        """Return the shares of the table's cells in the mixture with these weights (C,).
+
+        With `selected_cells` only of those cells.
+        """
         total = np.zeros((self.left_cells, self.right_cells))
         for _, _, left_products, right_products in self._component_chunks(p, weights):
             total += left_products @ right_products.T
@@ -222,7 +242,10 @@ class _WholeTable:
 
 
 def _multiply_factors(factors: list[Array], weights: Array | None = None) -> Array:
-    """The products (Π d_i, C) of one row from each factor (d_i, C), times the weights; the weights for no factor."""
+    """Return the products (Π d_i, C) of one row from each factor (d_i, C), times the weights.
+
+    For no factor they are the weights.
+    """
     if weights is not None:
         factors = [factors[0] * weights, *factors[1:]] if factors else [weights[None]]
     return reduce(lambda a, b: (a[:, None] * b).reshape(-1, b.shape[1]), factors)
@@ -231,7 +254,10 @@ def _multiply_factors(factors: list[Array], weights: Array | None = None) -> Arr
 def _add_factor_gradients(
     out: Array, parts: list[slice], factors: list[Array], v: Array, chunk: slice
 ) -> None:
-    """Add to `out` the gradient of Σ v · _multiplied(factors), for v (Π d_i, C): one factor after the other."""
+    """Add to `out` the gradient of Σ v · _multiply_factors(factors), for v (Π d_i, C).
+
+    One factor is taken after the other.
+    """
     while len(factors) > 1:
         others = _multiply_factors(factors[:-1])
         last = factors[-1]
@@ -251,7 +277,7 @@ class _SingleCells:
     row_index: Array
 
     def _cell_chunks(self) -> Iterator[tuple[slice, Array]]:
-        """The cells in pieces of bounded size: the slice of each, and its rows of `p`."""
+        """Yield the cells in pieces of bounded size: the slice of each, and its rows of `p`."""
         starts = range(0, self.row_index.shape[1], CELLS_PER_CHUNK)
         return (
             (slice(i, i + CELLS_PER_CHUNK), self.row_index[:, i : i + CELLS_PER_CHUNK])
@@ -259,7 +285,7 @@ class _SingleCells:
         )
 
     def answers(self, p: Array, weights: Array) -> Array:
-        """The shares (Q,) of the cells in the mixture with these weights (C,)."""
+        """Return the shares (Q,) of the cells in the mixture with these weights (C,)."""
         chunk_answers = (
             reduce(np.multiply, (p[rows] for rows in index)) @ weights
             for _, index in self._cell_chunks()

@@ -33,7 +33,11 @@ ORDER_SIGNS = ("<=", ">=", "<", ">")
 
 @dataclass(eq=False)
 class ComparisonLeaf:
-    """One comparison: `kind` is a sign of ORDER (one number), "between" (two), "in" (numbers, cells) or "missing"."""
+    """One comparison of a column in a question.
+
+    `kind` is one of ORDER_SIGNS (with one number), "between" (two), "in" (numbers, cells) or
+    "missing".
+    """
 
     axis: int
     kind: str = "in"
@@ -45,7 +49,10 @@ class ComparisonLeaf:
 
 @value_object
 class LogicalNode:
-    """A combination of comparisons: `kind` is "and" or "or" of all `parts`, or "not" of the only one."""
+    """A combination of comparisons in a question.
+
+    `kind` is "and" or "or" of all `parts`, or "not" of the only one.
+    """
 
     kind: str
     parts: "list[LogicalNode | ComparisonLeaf]"
@@ -62,7 +69,10 @@ class QuestionParser:
         self.leaves: list[ComparisonLeaf] = []
 
     def parse(self) -> tuple[LogicalNode | ComparisonLeaf, list[ComparisonLeaf]]:
-        """The tree of the whole question and its comparisons; InputError for text after its end."""
+        """Return the tree of the whole question and its comparisons.
+
+        Raises InputError for text after its end.
+        """
         tree = self._parse_joined("or")
         if self.position < len(self.text):
             raise self._syntax_error("`and`, `or` or the end")
@@ -131,7 +141,7 @@ class QuestionParser:
         return leaf
 
     def _parse_column(self) -> tuple[int, int]:
-        """The number of the column named at this place, and the position where its name starts."""
+        """Return the number of the column named at this place, and where its name starts."""
         name = self._match_column_name()
         start = self.position
         if name:
@@ -147,7 +157,7 @@ class QuestionParser:
         return self.domain.names.index(name), start
 
     def _match_column_name(self) -> str | None:
-        """The longest column name that the text continues with, without quotes."""
+        """Return the longest column name that the text continues with, without quotes."""
         self._skip_space()
         matching_names = [
             name
@@ -164,7 +174,7 @@ class QuestionParser:
         return max(matching_names, key=len, default=None)
 
     def _parse_value(self, leaf: ComparisonLeaf, *, ordered: bool) -> None:
-        """One value at this place, as a number (for an order) or as a cell."""
+        """Read one value at this place, as a number (for an order) or as a cell."""
         self._skip_space()
         column = self.domain.columns[leaf.axis]
         start = self.position
@@ -207,7 +217,7 @@ class QuestionParser:
             leaf.numbers.append(number)
 
     def _parse_quoted(self) -> str | None:
-        """The text between quotes at this place."""
+        """Return the text between quotes at this place."""
         match = QUOTED_PATTERN.match(self.text, self.position)
         if not match:
             return None
@@ -216,7 +226,7 @@ class QuestionParser:
         return match[0][1:-1].replace(quote_mark * 2, quote_mark)
 
     def _accept(self, word: str) -> bool:
-        """Whether a keyword or sign stands at this place, which is then passed."""
+        """Return whether a keyword or sign stands at this place, and pass it if so."""
         self._skip_space()
         end = self.position + len(word)
         matches = self.text[self.position : end].lower() == word and not (

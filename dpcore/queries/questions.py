@@ -38,7 +38,7 @@ class Question:
 
 
 def parse_question(text: str, domain: Domain) -> Question:
-    """The query that `text` describes, with notes for a person on how the question was read.
+    """Return the query that `text` describes, with notes for a person on how it was read.
 
     InputError names the place in the text and what was expected there.
     """
@@ -72,10 +72,10 @@ def parse_question(text: str, domain: Domain) -> Question:
 
 
 def exact_question_share(text: str, domain: Domain, frame: pd.DataFrame) -> float:
-    """The share of a table's rows that fulfil a question, by exact values instead of bins; uses real data.
+    """Return the share of a table's rows that fulfil a question, from the real data.
 
-    What bins alone change is the difference to the answer of `understand(text, domain).workload` on
-    the same rows.
+    Exact values are used instead of bins. What bins alone change is the difference to the answer of
+    `parse_question(text, domain).workload` on the same rows.
     """
     tree, leaves = QuestionParser(text, domain).parse()
     axes = _question_axes(leaves)
@@ -89,13 +89,16 @@ def _question_axes(leaves: list[ComparisonLeaf]) -> list[int]:
 
 
 class _ComparableColumn:
-    """Things to compare with numbers: `x` (A,) is a number or rank, NaN where missing; `cell` (A,) is its cell."""
+    """The values of a column, as numbers that a question's comparisons are tested on.
+
+    `x` (A,) is a number or rank, NaN if missing; `cell` (A,) is its cell.
+    """
 
     x: Array
     cell: Array
 
     def fulfils(self, leaf: ComparisonLeaf) -> Array:
-        """Whether each thing (A,) fulfils a comparison."""
+        """Return whether each value (A,) fulfils a comparison."""
         if leaf.kind == "missing":
             return np.isnan(self.x) != leaf.negated
         if leaf.kind == "in":
@@ -120,11 +123,12 @@ class _RowValues(_ComparableColumn):
 
 
 class _CellAtoms(_ComparableColumn):
-    """The cells of a column, subdivided so that each number of the question is an atom or lies between two.
+    """The cells of a column, cut into atoms at the numbers of a question.
 
-    `x` (A,) stands for an atom in comparisons: one of its numbers, or the place of its category,
-    NaN where missing. `cell` (A,) is its cell, `weight` (A,) its share of it, and `counts` (A,) how
-    many whole numbers it holds, or None.
+    So each number of the question is an atom or lies between two. `x` (A,) stands for an atom in
+    comparisons: one of its numbers, or the place of its category, NaN if missing. `cell` (A,) is
+    its cell, `weight` (A,) its share of it, and `counts` (A,) how many whole numbers it holds, or
+    None.
     """
 
     def __init__(self, column: Column, cut_points: list[float]) -> None:
@@ -166,12 +170,12 @@ class _CellAtoms(_ComparableColumn):
         self.starts = np.flatnonzero(np.diff(self.cell, prepend=-1))
 
     def average_over_cells(self, values: Array, axis: int) -> Array:
-        """Values on atoms along an axis, averaged over each cell's atoms."""
+        """Return values on atoms along an axis, averaged over each cell's atoms."""
         weight = self.weight.reshape([-1 if i == axis else 1 for i in range(values.ndim)])
         return np.add.reduceat(values * weight, self.starts, axis=axis)
 
     def cut_bin_notes(self, leaf: ComparisonLeaf) -> list[str]:
-        """Notes on bins that a comparison cuts in two."""
+        """Return notes on bins that a comparison cuts in two."""
         mask = self.fulfils(leaf)
         cut_cells = np.flatnonzero(
             np.logical_and.reduceat(mask, self.starts) != np.logical_or.reduceat(mask, self.starts)
@@ -202,7 +206,10 @@ def _evaluate(
     *,
     aligned: bool = False,
 ) -> Array:
-    """Whether each combination of things (or each row) fulfils a node; arrays broadcast over the columns."""
+    """Return whether each combination of values, or each row, fulfils a node.
+
+    If the values are `aligned` these are rows; else arrays broadcast over the columns.
+    """
     if isinstance(node, ComparisonLeaf):
         mask = comparables[node.axis].fulfils(node)
         if aligned:

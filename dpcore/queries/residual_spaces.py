@@ -51,7 +51,10 @@ class ResidualSpaces:
 
     @property
     def pattern_count(self) -> int:
-        """The number of types of pairs of records: Π (columns of a class + 1), by how many of each class differ."""
+        """The number of types of pairs of rows: Π (columns of a class + 1).
+
+        A type is how many columns of each class differ.
+        """
         return math.prod(len(columns) + 1 for columns in self.classes)
 
     @property
@@ -61,7 +64,10 @@ class ResidualSpaces:
 
     @cached_property
     def _kernels(self) -> list[Array]:
-        """The `_pattern_kernel` of each class of columns, up to the most of them that a type holds."""
+        """The `_pattern_kernel` of each class of columns.
+
+        Each goes up to the largest number of the class's columns that a type holds.
+        """
         max_counts = self.types.max(axis=0)
         return [
             _pattern_kernel(len(self.classes[g]), int(self.sizes[g]), int(c))
@@ -70,10 +76,10 @@ class ResidualSpaces:
 
     @cached_property
     def change_bounds(self) -> Array:
-        """Upper bounds on ½ ‖E_S(e_z − e_z')‖² k over all pairs of records, for one column set S of each type.
+        """Upper bounds on ½ ‖E_S(e_z − e_z')‖² k over all pairs of rows.
 
-        Π_{l∈S} (n_l a_l − 1) is lowest where an odd number of columns differ: all but one at n − 1,
-        the smallest at −1.
+        There is one bound for one column set S of each type. Π_{l∈S} (n_l a_l − 1) is lowest where
+        an odd number of columns differ: all but one at n − 1, the smallest at −1.
         """
         smallest = np.array(
             [self.sizes[row > 0].min() if row.any() else np.inf for row in self.types]
@@ -81,12 +87,12 @@ class ResidualSpaces:
         return self.d + self.d / (smallest - 1)
 
     def changes_by_pattern(self, information: Array) -> Array:
-        """The change Σ_S t_S 2 (d_S − Π_{l∈S} (n_l a_l − 1)) for each type of pair (m_1 + 1, …) and informations t_S.
+        """Return the change when a row is replaced, for each type of pair of rows (m_1 + 1, …).
 
-        Two records that agree on the columns with a_l = 1. With the projection E_S on the space of
-        S among all k cells, k E_S(z, z') = Π_{l∈S} (n_l a_l − 1): n − 1 where they agree, −1 where
-        they differ. Sums of such products over all sets of a type factorise over the classes into
-        `_pattern_kernel`.
+        It is Σ_S t_S 2 (d_S − Π_{l∈S} (n_l a_l − 1)), for informations t_S. Two rows agree on the
+        columns with a_l = 1. With the projection E_S on the space of S among all k cells, k E_S(z,
+        z') = Π_{l∈S} (n_l a_l − 1): n − 1 where they agree, −1 where they differ. Sums of such
+        products over all sets of a type factorise over the classes into `_pattern_kernel`.
         """
         shape = self.types.max(axis=0) + 1
         sums = np.zeros(shape)
@@ -96,7 +102,10 @@ class ResidualSpaces:
         return 2 * (float(information @ (self.count * self.d)) - sums)
 
     def changes_by_type(self, pattern: tuple[int, ...]) -> Array:
-        """The change in each type of space for one type of pair: Σ over its sets of 2 (d_S − Π_{l∈S} (n_l a_l − 1))."""
+        """Return the change in each type of space for one type of pair of rows.
+
+        It is Σ over its sets of 2 (d_S − Π_{l∈S} (n_l a_l − 1)).
+        """
         product = np.ones(len(self.types))
         for g, kernel in enumerate(self._kernels):
             product *= kernel[pattern[g], self.types[:, g]]
@@ -104,14 +113,20 @@ class ResidualSpaces:
 
 
 def cached_residual_spaces(tables: Marginals) -> ResidualSpaces:
-    """The residual spaces of marginal tables, computed once per workload; InputError for tables of many columns."""
+    """Return the residual spaces of marginal tables, computed once per workload.
+
+    Raises InputError for tables of many columns.
+    """
     if tables not in _CACHED_SPACES:
         _CACHED_SPACES[tables] = residual_spaces(tables)
     return _CACHED_SPACES[tables]
 
 
 def residual_spaces(tables: Marginals) -> ResidualSpaces:
-    """The residual spaces of all column sets inside some table; InputError for tables of many columns."""
+    """Return the residual spaces of all column sets inside some table.
+
+    Raises InputError for tables of many columns.
+    """
     shape = tables.domain.shape
     # where there is one value nothing differs
     varying_axes = [tuple(a for a in axes if shape[a] > 1) for axes in tables.axes]
@@ -160,11 +175,12 @@ def residual_spaces(tables: Marginals) -> ResidualSpaces:
 def residual_parts(
     axes: Axes, table: Array, first_axis: int = 0, max_axes: int = MAX_DECOMPOSED_AXES
 ) -> Iterator[tuple[Axes, Array]]:
-    """The residual parts of a function on the cells of `axes`, from the axis number `first` of the table on.
+    """Yield the residual parts of a function on the cells of `axes`, by column set S.
 
-    The function is the sum, over S ⊆ axes, of functions of the cells of S that sum to 0 along each
-    axis of S (analysis of variance), each spread evenly; that of S = ∅, its mean, is left out. Of
-    more than `most` axes only the whole set is there.
+    Its axes are those of `table` from number `first_axis` on. The function is the sum, over S ⊆
+    axes, of functions of the cells of S that sum to 0 along each axis of S (analysis of variance),
+    each spread evenly; that of S = ∅, its mean, is left out. Of more than `max_axes` axes only the
+    whole set is there.
     """
     for S in nonempty_subsets(axes, max_axes):
         averaged_axes = tuple(first_axis + i for i, a in enumerate(axes) if a not in S)
@@ -172,7 +188,10 @@ def residual_parts(
 
 
 def subtract_axis_means(table: Array, first_axis: int = 0) -> Array:
-    """The table centred by ⊗(I − J/n): minus the mean along each axis, from axis number `first` on."""
+    """Return the table centred by ⊗(I − J/n): minus the mean along each axis.
+
+    The axes are those from number `first_axis` on.
+    """
     for axis in range(first_axis, table.ndim):
         table = table - table.mean(axis=axis, keepdims=True)
     return table
@@ -181,11 +200,11 @@ def subtract_axis_means(table: Array, first_axis: int = 0) -> Array:
 def _exchangeable_classes(
     tables: dict[tuple[int, ...], Any], shape: tuple[int, ...]
 ) -> tuple[tuple[int, ...], ...]:
-    """The classes of exchangeable columns: of equal size, and an exchange of two maps the tables to themselves.
+    """Return the classes of exchangeable columns.
 
-    Exchanges generate all permutations of a class, so that whatever depends on the tables alone is
-    the same for all sets of a type. Comparing with one member of a class is enough, as exchanges
-    compose.
+    They are of equal size, and an exchange of two maps the tables to themselves. Exchanges generate
+    all permutations of a class, so that whatever depends on the tables alone is the same for all
+    sets of a type. Comparing with one member of a class is enough, as exchanges compose.
     """
     tables_with_axis: defaultdict[int, list[tuple[int, ...]]] = defaultdict(list)
     for axes in tables:
@@ -212,9 +231,10 @@ def _exchangeable_classes(
 
 
 def _pattern_kernel(m: int, n: int, max_count: int) -> Array:
-    """Sums of Π (n a − 1) over c of a class's m columns, (m + 1, most + 1): j columns differ, c = 0..most.
+    """Return sums of Π (n a − 1) over c of a class's m columns, (m + 1, `max_count` + 1).
 
-    i of the c are among the j that differ: Σ_i C(j, i) (−1)^i C(m − j, c − i) (n − 1)^{c − i}.
+    j columns differ, c = 0..`max_count`. i of the c are among the j that differ: Σ_i C(j, i) (−1)^i
+    C(m − j, c − i) (n − 1)^{c − i}.
     """
     j = np.arange(m + 1)[:, None]
     c = np.arange(max_count + 1)[None, :]

@@ -74,7 +74,10 @@ class TableQueries(Workload):
         self._labels = labels
 
     def with_rounded_entries(self, step: float) -> "TableQueries":
-        """A copy of the queries with every entry rounded to the nearest multiple of `step` = 2^-j ≤ 1."""
+        """Return the queries with every entry rounded to the nearest multiple of `step`.
+
+        `step` = 2^-j ≤ 1.
+        """
         matrix = self.matrix.copy()
         matrix.data = np.rint(matrix.data / step) * step
         return TableQueries(
@@ -83,10 +86,10 @@ class TableQueries(Workload):
 
     @classmethod
     def ranges(cls, domain: Domain, columns: Sequence[str]) -> "TableQueries":
-        """Queries for every interval of neighbouring cells of each column, single cells and the whole column included.
+        """Return queries for every interval of neighbouring cells of each column.
 
-        A missing cell is in none. Raises InputError for a column without order, or for too many
-        intervals.
+        Single cells and the whole column are included. A missing cell is in none. Raises InputError
+        for a column without order, or for too many intervals.
         """
         cells = _ordered_cell_counts(domain, columns, "ranges")
         _check_family_size(
@@ -98,7 +101,10 @@ class TableQueries(Workload):
 
     @classmethod
     def prefixes(cls, domain: Domain, columns: Sequence[str]) -> "TableQueries":
-        """Queries for each column's intervals that start at its first cell (cumulative counts); else as `ranges`."""
+        """Return queries for each column's intervals that start at its first cell.
+
+        These are cumulative counts; else as `ranges`.
+        """
         cells = _ordered_cell_counts(domain, columns, "prefixes")
         _check_family_size("prefixes", sum(cells), sum(c * (c + 1) // 2 for c in cells))
         return _interval_queries(
@@ -107,10 +113,10 @@ class TableQueries(Workload):
 
     @classmethod
     def conjunctions(cls, domain: Domain, ways: int, count: int, seed: int = 0) -> "TableQueries":
-        """A number `count` of random conjunctions "a in A and b in B …" over `ways` columns each, by a public seed.
+        """Return `count` random conjunctions "a in A and b in B …" over `ways` columns each.
 
-        Columns are drawn without favour; a set holds each cell with probability ½, but at least one
-        and never all.
+        The seed is public. Columns are drawn without favour; a set holds each cell with probability
+        ½, but at least one and never all.
         """
         d = len(domain.columns)
         if not 1 <= ways <= d:
@@ -134,7 +140,10 @@ class TableQueries(Workload):
     def conjunctions_of(
         cls, domain: Domain, sets: Iterable[Mapping[str, ArrayLike]]
     ) -> "TableQueries":
-        """Given conjunctions as queries: each maps column names to the numbers of the cells that count."""
+        """Return given conjunctions as queries.
+
+        Each maps column names to the numbers of the cells that count.
+        """
         conjunctions = [
             {
                 a: np.unique(cells)
@@ -171,11 +180,11 @@ class TableQueries(Workload):
     def half_spaces(
         cls, domain: Domain, columns: Sequence[str], count: int, seed: int = 0
     ) -> "TableQueries":
-        """A number `count` of random half-spaces Σ a_i x_i ≥ b; x are cells' middles scaled to 0..1; public seed.
+        """Return `count` random half-spaces Σ a_i x_i ≥ b as queries, by a public seed.
 
-        Directions a are uniform on the sphere, and b = ⟨a, u⟩ for u uniform in the box. A record
-        that misses one of the numbers is in none. Raises InputError for a column of categories, or
-        for too many cells.
+        x are cells' middles scaled to 0..1. Directions a are uniform on the sphere, and b = ⟨a, u⟩
+        for u uniform in the box. A row that misses one of the numbers is in none. Raises InputError
+        for a column of categories, or for too many cells.
         """
         number_columns = _distinct_columns(domain, columns)
         ranges = [c.bounds for c in number_columns]
@@ -197,17 +206,26 @@ class TableQueries(Workload):
 
     @cached_property
     def diameter(self) -> float:
-        """An upper bound on the change of the m unnormalised answers in ‖·‖₂ when one record is replaced."""
+        """An upper bound on the L2 sensitivity of the m unnormalised answers.
+
+        It bounds their change in ‖·‖₂ when one row is replaced.
+        """
         return math.sqrt(sum(max_column_distance(block, 2) ** 2 for block in self._table_blocks()))
 
     @cached_property
     def diameter_l1(self) -> float:
-        """An upper bound on the change of the m unnormalised answers in ‖·‖₁ when one record is replaced."""
+        """An upper bound on the L1 sensitivity of the m unnormalised answers.
+
+        It bounds their change in ‖·‖₁ when one row is replaced.
+        """
         return sum(max_column_distance(block, 1) for block in self._table_blocks())
 
     @cached_property
     def component_squares(self) -> dict[Axes, float]:
-        """The squared lengths of all queries' components, by column set, as `Marginals.variance` takes them."""
+        """The squared lengths of all queries' components, by column set.
+
+        `Marginals.variance` takes them.
+        """
         total: defaultdict[Axes, float] = defaultdict(float)
         for axes, shape, block in zip(
             self.base.axes, self.base.shapes, self._table_blocks(), strict=True
@@ -223,9 +241,10 @@ class TableQueries(Workload):
 
     @property
     def measured_workload(self) -> "Marginals | TableQueries":
-        """The workload that noise is added to: the tables, or the queries where their total variance is then smaller.
+        """The workload that noise is added to: the marginal tables, or the queries themselves.
 
-        Both by least squares: from the queries' own noisy answers it is rank · Δ₂²/(nμ)².
+        They are the queries if their total variance is then smaller, both by least squares: from
+        the queries' own noisy answers it is rank · Δ₂²/(nμ)².
         """
         rank = sum(min(b.shape[0], b.shape[1] - 1) for b in self._table_blocks())
         direct_variance = rank * self.diameter**2 * ROUNDING_SLACK  # with room for rounding
@@ -237,7 +256,10 @@ class TableQueries(Workload):
         return self.matrix.data
 
     def support(self, j: int) -> tuple[Axes, tuple[Array, ...], Array]:
-        """The columns of query j's table, its cells there, one array an axis, and its values."""
+        """Return the columns of query j's table, its cells there, and its values.
+
+        The cells are one array an axis.
+        """
         table = self._table_of_query[j]
         row = slice(*self.matrix.indptr[j : j + 2])
         cells = np.unravel_index(
@@ -246,13 +268,13 @@ class TableQueries(Workload):
         return self.base.axes[table], cells, self.matrix.data[row]
 
     def label(self, j: int) -> QueryLabel:
-        """The given label of query j, or its number and its columns."""
+        """Return the given label of query j, or its number and its columns."""
         if self._labels is not None:
             return self._labels[j]
         return (("query", f"{j} on {' × '.join(self.base.columns[self._table_of_query[j]])}"),)
 
     def _table_blocks(self) -> Iterator[Any]:
-        """The matrix (m_S, size_S) of the queries on each table, one after the other."""
+        """Yield the matrix (m_S, size_S) of the queries on each table, one after the other."""
         for table, cell_slice in enumerate(self.base.tables):
             yield self.matrix[self._table_of_query == table][:, cell_slice]
 
@@ -260,7 +282,10 @@ class TableQueries(Workload):
 def parts_by_table(
     base: Marginals, matrix: Any, table_of_query: Array
 ) -> Iterator[tuple[Texts, csr_array]]:
-    """The columns and the query matrix of each run of neighbouring queries that read the same table, `table_of_query` (m,)."""
+    """Yield the columns and the query matrix of each run of queries on the same table.
+
+    A run is of neighbouring queries; `table_of_query` (m,) is the table that each one reads.
+    """
     rows = 0
     for table, run in groupby(table_of_query.tolist()):
         start = rows
@@ -269,7 +294,7 @@ def parts_by_table(
 
 
 def _checked_block(domain: Domain, axes: Axes, matrix: Any) -> Any:
-    """A checked query matrix, sparse, with its cells in the order of the domain."""
+    """Return a checked query matrix, sparse, with its cells in the order of the domain."""
     shape = domain.shape_of(axes)
     names = " × ".join(domain.names[a] for a in axes)
     matrix = matrix if issparse(matrix) else np.asarray(matrix)
@@ -315,7 +340,7 @@ def _check_table_cells(domain: Domain, tables: Iterable[Axes]) -> None:
 
 
 def _ordered_cell_counts(domain: Domain, columns: Sequence[str], family: str) -> list[int]:
-    """The number of each column's cells without the cell of missing values."""
+    """Return the number of each column's cells without the cell of missing values."""
     ordered_columns = _distinct_columns(domain, columns)
     for column in ordered_columns:
         if column.values and not column.ordered:
@@ -326,7 +351,7 @@ def _ordered_cell_counts(domain: Domain, columns: Sequence[str], family: str) ->
 
 
 def _distinct_columns(domain: Domain, columns: Sequence[str]) -> list[Column]:
-    """The named columns as a list; InputError for none, or for a repeated one."""
+    """Return the named columns as a list; InputError for none, or for a repeated one."""
     if not columns or len(set(columns)) < len(columns):
         raise InputError(
             f"the columns {', '.join(columns) or '(none)'} must be at least one, and each only once"
@@ -337,7 +362,7 @@ def _distinct_columns(domain: Domain, columns: Sequence[str]) -> list[Column]:
 def _interval_queries(
     domain: Domain, columns: Sequence[str], ends: list[tuple[Array, Array]]
 ) -> TableQueries:
-    """Intervals of each column by their first and last cells."""
+    """Return queries for intervals of each column, given by their first and last cells."""
     parts = []
     labels = []
     for column, (first, last) in zip(
@@ -352,7 +377,10 @@ def _interval_queries(
 
 
 def _random_set(size: int, rng: Rng) -> Array:
-    """A random set of cells with at least one cell inside and one outside; every other cell with probability ½."""
+    """Return a random set of cells with at least one cell inside and one outside.
+
+    Every other cell is inside with probability ½.
+    """
     order = rng.permutation(size)
     is_inside = rng.random(size) < 0.5
     is_inside[0] = True
@@ -361,7 +389,7 @@ def _random_set(size: int, rng: Rng) -> Array:
 
 
 def _conjunction_cells(columns: list[Column], sets: list[Array]) -> tuple[Array, QueryLabel]:
-    """The cells of a table that lie in every column's set, and the label of this conjunction."""
+    """Return the cells of a table that lie in every column's set, and the conjunction's label."""
     for column, cells in zip(columns, sets, strict=True):
         if not (len(cells) and cells[0] >= 0 and cells[-1] < column.size):
             raise InputError(
@@ -375,7 +403,10 @@ def _conjunction_cells(columns: list[Column], sets: list[Array]) -> tuple[Array,
 
 
 def _set_label(column: Column, cells: Array) -> str:
-    """The labels of a set of a column's values, joined by "or"; only the first of many."""
+    """Return the labels of a set of a column's values, joined by "or".
+
+    Only the first of many are named.
+    """
     first_labels = " or ".join(column.labels[cell] for cell in cells[:MAX_VALUES_IN_LABEL])
     return (
         first_labels
@@ -385,7 +416,10 @@ def _set_label(column: Column, cells: Array) -> str:
 
 
 def _direction_label(names: Sequence[str], slopes: Array) -> str:
-    """The label of a half-space's direction, such as `0.61·age − 0.79·hours (each scaled to 0..1)`."""
+    """Return the label of a half-space's direction.
+
+    It is such as `0.61·age − 0.79·hours (each scaled to 0..1)`.
+    """
     terms = "".join(
         f" {'−' if a < 0 else '+'} {abs(a):.3g}·{name}"
         for name, a in zip(names, slopes, strict=True)

@@ -62,12 +62,18 @@ class Union(Workload):
 
     @property
     def parts(self) -> tuple[tuple[Workload, slice], ...]:
-        """The workloads that this one lists in turn, each with the slice of its answers; none of them is a union."""
+        """The workloads of the union in turn, each with the slice of its answers.
+
+        None of them is a union.
+        """
         return self._parts
 
     @cached_property
     def matrix(self) -> Any:
-        """The coefficients (m, base.m) of each query on the cells of the shared tables; None without tables."""
+        """The coefficients (m, base.m) of each query on the cells of the shared tables.
+
+        None without tables.
+        """
         return (
             csr_array(vstack([_coefficients(w, self.base) for w, _ in self.parts]))
             if self.base
@@ -98,7 +104,7 @@ class Union(Workload):
         return min(all_tables, maximal_tables, key=lambda tables: tables.variance(squares))
 
     def answers(self, D: Array) -> Array:
-        """The answers ⟨q_j, D⟩ (m,) for weights D (k,), with one pass for all tables."""
+        """Return the answers ⟨q_j, D⟩ (m,) for weights D (k,), with one pass for all tables."""
         return (
             super().answers(D)
             if self.base
@@ -106,36 +112,36 @@ class Union(Workload):
         )
 
     def answers_of_rows(self, rows: Countable) -> Array:
-        """The answers ⟨q_j, P_n⟩ (m,) on records."""
+        """Return the answers ⟨q_j, P_n⟩ (m,) on rows."""
         if self.base:
             return super().answers_of_rows(rows)
         return np.concatenate([w.answers_of_rows(rows) for w, _ in self.parts])
 
     def adjoint(self, w: Array) -> Array:
-        """The sum Σ_j w_j q_j of all queries (k,), for weights w (m,)."""
+        """Return the sum Σ_j w_j q_j of all queries (k,), for weights w (m,)."""
         if self.base:
             return super().adjoint(w)
         return np.sum([part.adjoint(w[answer_slice]) for part, answer_slice in self.parts], axis=0)
 
     def support(self, j: int) -> tuple[Axes, tuple[Any, ...], Array | float]:
-        """The columns, cells and values of query j in the member that it comes from."""
+        """Return the columns, cells and values of query j in the part that it comes from."""
         part, part_query = self._part_of_query(j)
         return part.support(part_query)
 
     def label(self, j: int) -> QueryLabel:
-        """The label of query j in the member that it comes from."""
+        """Return the label of query j in the part that it comes from."""
         part, part_query = self._part_of_query(j)
         return part.label(part_query)
 
     def _part_of_query(self, j: int) -> tuple[Workload, int]:
-        """The member that contains query j, and j's number there."""
+        """Return the part that contains query j, and j's number there."""
         return next(
             (w, j - answer_slice.start) for w, answer_slice in self.parts if j < answer_slice.stop
         )
 
 
 def _merge_tables(marginals: Iterable[Marginals]) -> Marginals:
-    """The marginal tables of several workloads, without repeats."""
+    """Return the marginal tables of several workloads, without repeats."""
     marginals = list(marginals)
     distinct = {
         axes: columns for w in marginals for axes, columns in zip(w.axes, w.columns, strict=True)
@@ -144,7 +150,7 @@ def _merge_tables(marginals: Iterable[Marginals]) -> Marginals:
 
 
 def _coefficients(w: Workload, base: Marginals) -> csr_array:
-    """The coefficients (m, base.m) of a member's queries on the cells of the shared tables."""
+    """Return the coefficients (m, base.m) of a part's queries on the cells of the shared tables."""
     cell_slices = (base.slices[axes] for axes in w.base.axes)
     shared_cells = np.concatenate(
         [np.arange(cell_slice.start, cell_slice.stop) for cell_slice in cell_slices]

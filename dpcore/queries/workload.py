@@ -39,67 +39,85 @@ class Workload:
 
     @property
     def parts(self) -> tuple[tuple["Workload", slice], ...]:
-        """The workloads that this one lists in turn, each with the slice of its answers: itself, unless it is a union.
+        """The workloads that this one lists in turn, each with the slice of its answers.
 
-        No member is a union.
+        It is the workload itself, unless it is a union. No part is a union.
         """
         return ((self, slice(0, self.m)),)
 
     @property
     def measured_workload(self) -> "Workload":
-        """The workload that Gaussian noise should be added to, so that these answers follow accurately."""
+        """The workload to add Gaussian noise to, so that these answers follow accurately."""
         return self
 
     @property
     def component_squares(self) -> Mapping[Axes, float]:
-        """The squared lengths of all queries' components, by column set, as `Marginals.variance` takes them."""
+        """The squared lengths of all queries' components, by column set.
+
+        `Marginals.variance` takes them.
+        """
         return {}
 
     @property
     def entries(self) -> Array:
-        """All values, other than 0, that queries have on cells of their tables or on combinations."""
+        """All values, other than 0, that queries have on cells of their tables or of the domain."""
         raise NotImplementedError
 
     def from_table_cells(self, cells: Array) -> Array:
-        """The answers (m,) to the queries, from those to the columns of `matrix`: cells of tables, or weights (k,)."""
+        """Return the answers (m,) from values on the columns of `matrix`.
+
+        These values are answers on the cells of tables, or weights (k,).
+        """
         return cells if self.matrix is None else self.matrix @ cells
 
     def weights_on_cells(self, w: Array) -> Array:
-        """The weights of the columns of `matrix` that weights w (m,) of the queries come to."""
+        """Return weights w (m,) of the queries as weights of the columns of `matrix`."""
         return w if self.matrix is None else self.matrix.T @ w
 
     def answers(self, D: Array) -> Array:
-        """The answers ⟨q_j, D⟩ (m,) of all queries for weights D (k,)."""
+        """Return the answers ⟨q_j, D⟩ (m,) of all queries for weights D (k,)."""
         return self.from_table_cells(self.base.answers(D))
 
     def answers_of_rows(self, rows: Countable) -> Array:
-        """The answers ⟨q_j, P_n⟩ (m,) of all queries on records, without listing the k cells where possible."""
+        """Return the answers ⟨q_j, P_n⟩ (m,) of all queries on rows.
+
+        The k cells are not listed where possible.
+        """
         return self.from_table_cells(self.base.answers_of_rows(rows))
 
     def adjoint(self, w: Array) -> Array:
-        """The sum Σ_j w_j q_j of all queries as a function on cells (k,), for weights w (m,)."""
+        """Return the sum Σ_j w_j q_j of all queries as a function on cells (k,).
+
+        The weights are w (m,).
+        """
         return self.base.adjoint(self.weights_on_cells(w))
 
     def support(self, j: int) -> tuple[Axes, tuple[Any, ...], Array | float]:
-        """The columns that query j reads, the index of its cells in their table, and its values there (1.0: all 1)."""
+        """Return the columns that query j reads, the index of its cells, and its values there.
+
+        The index is that of the cells in the table of these columns; values of 1.0 mean all 1.
+        """
         raise NotImplementedError
 
     def label(self, j: int) -> QueryLabel:
-        """Query j in words, as (column, value) pairs; the caller escapes hostile text."""
+        """Return query j in words, as (column, value) pairs; the caller escapes hostile text."""
         raise NotImplementedError
 
 
 def row_extremes(A: Any) -> tuple[Array, Array]:
-    """The lowest and the highest entry of every row of A (m, cells), dense or sparse, each (m,)."""
+    """Return the lowest and the highest entry of every row of A (m, cells), each (m,).
+
+    A is dense or sparse.
+    """
     return to_dense(A.min(axis=1)).ravel(), to_dense(A.max(axis=1)).ravel()
 
 
 def max_column_distance(A: Any, norm: int) -> float:
-    """An upper bound on the largest distance max_{z,z'} ‖A_z − A_z'‖ of two columns of A (m, cells); norm 1 or 2.
+    """Return an upper bound on the largest distance max_{z,z'} ‖A_z − A_z'‖ of two columns.
 
-    Exact where all pairs of different columns can be compared (3,000 of them, if m is not huge);
-    else twice the largest distance from the centre of the columns' box, at most twice too large by
-    the triangle inequality.
+    A is (m, cells), the norm 1 or 2. Exact if all pairs of different columns can be compared (3,000
+    of them, if m is not huge); else twice the largest distance from the centre of the columns' box,
+    at most twice too large by the triangle inequality.
     """
     m, cells = A.shape
     if m * cells <= MAX_BLOCK_ENTRIES:
@@ -114,5 +132,5 @@ def max_column_distance(A: Any, norm: int) -> float:
 
 
 def to_dense(A: Any) -> Array:
-    """The matrix A as a dense array, whether it is sparse or dense."""
+    """Return the matrix A as a dense array, whether it is sparse or dense."""
     return A.toarray() if issparse(A) else A

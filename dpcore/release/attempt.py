@@ -25,7 +25,10 @@ CHARGE_UNKNOWN = "whether its budget was used is not known yet; do the same agai
 
 @frozen
 class Attempt:
-    """An attempt at a release, with the key of its noise, and the charge `earlier_charge`, if it was charged for already."""
+    """An attempt at a release, with its noise key and any earlier charge.
+
+    `earlier_charge` is the charge of an earlier attempt, None if nothing was charged yet.
+    """
 
     store: LedgerStore
     identity: str
@@ -33,10 +36,10 @@ class Attempt:
     earlier_charge: UnfinishedRelease | None
 
     def charge(self, reserve: Callable[..., Reservation], **folders: str) -> Reservation:
-        """The reservation of this release: made by `reserve`, or the one that was made before.
+        """Return the reservation of this release: made by `reserve`, or the earlier one.
 
-        `folders` says where it is written, if into a folder. Where nothing is charged the key of
-        the noise goes.
+        `folders` says where it is written, if into a folder. If nothing is charged, the noise key
+        is deleted.
         """
         if self.earlier_charge is not None:
             return self._earlier_reservation(self.earlier_charge, folders)
@@ -51,7 +54,10 @@ class Attempt:
             raise
 
     def _charge_note(self) -> str | None:
-        """What a failed charge has to say: a disk may fail after the ledger was written. None for no charge."""
+        """Return a note on a failed charge; None if nothing was charged.
+
+        A disk may fail after the ledger was written.
+        """
         try:
             was_charged = any(
                 unfinished.noise_key_name == self.noise_key.name
@@ -62,7 +68,10 @@ class Attempt:
         return BUDGET_USED_DRAW_KEPT if was_charged else None
 
     def _earlier_reservation(self, earlier_charge: UnfinishedRelease, folders: Json) -> Reservation:
-        """The reservation that was made before; the ledger gets to know where the release is written now."""
+        """Return the reservation that was made before.
+
+        The ledger gets to know where the release is written now.
+        """
         try:
             if folders and folders != earlier_charge.folders:
                 self.store.add_note(earlier_charge.entry, "note", json.dumps(folders))
@@ -84,10 +93,10 @@ class Attempt:
 def open_attempt(
     store: LedgerStore, request: BudgetRequest, identity: str, rows_digest: bytes
 ) -> Iterator[Attempt]:
-    """An attempt at the release with this identity, of rows with this digest; see `identity`.
+    """Yield an attempt at the release with this identity, of rows with this digest.
 
-    It goes on with a release that was charged for the same and is unfinished, unless another
-    process does so.
+    See `release_identity`. It goes on with a release that was charged for the same and is
+    unfinished, unless another process does so.
     """
     for unfinished in store.matching_unfinished(request, identity):
         with hold_key(store.path, unfinished.noise_key_name) as key:
@@ -102,10 +111,10 @@ def open_attempt(
 
 
 def retryable_error(error: BaseException, unwritten_path: object = "") -> BaseException | None:
-    """The error to raise where an attempt was stopped and another one may end better; None for any other error.
+    """Return the error to raise where an attempt was stopped and another may end better.
 
-    It says that the budget stays used and how the release is finished; `unwritten_path` could not
-    be written.
+    None for any other error. It says that the budget stays used and how the release is finished;
+    `unwritten_path` could not be written.
     """
     if isinstance(error, OSError):
         path_prefix = f"{str(unwritten_path)[:200]}: " if unwritten_path else ""
@@ -118,7 +127,10 @@ def retryable_error(error: BaseException, unwritten_path: object = "") -> BaseEx
 
 
 class ErrorRecordingProgress:
-    """A progress function that remembers what it raised: an end that somebody wished, and no fault of the release."""
+    """A progress callback that remembers what it raised.
+
+    An end that somebody wished, and no fault of the release.
+    """
 
     def __init__(self, progress: ProgressCallback) -> None:
         self._progress = progress
@@ -134,5 +146,5 @@ class ErrorRecordingProgress:
 
 
 def folders_for_ledger(folder: Path, draft_folder: Path) -> Json:
-    """Where a release is written, as the ledger keeps it."""
+    """Return where a release is written, in the form that the ledger keeps."""
     return {"folder": str(folder), "draft": str(draft_folder)}

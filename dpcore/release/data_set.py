@@ -1,4 +1,4 @@
-"""The facts in a release ledger about a data set and a charged release, and what decides whether one is charged.
+"""Describe a ledger's data sets and charged releases, and decide whether a release is charged.
 
 Nothing is written here, and nothing but the ledger read.
 """
@@ -29,13 +29,15 @@ FINGERPRINTS_SETTING = (
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class BudgetRequest:
-    """A request for a part of a data set's budget: the table as read, the part, whom it protects, and the data set.
+    """A request for a part of a data set's budget, for one release.
+
+    It has the table as read, the part, the privacy unit, and the data set.
 
     A table may be a source, which is read in parts. Without a name the data set is the one with
     this content. `total` is the budget of a new one. `sha256` is that of the bytes of the file that
     a table in memory was read from, empty for none; a source knows its own. `readings` read the
-    same file again, each by another statement that a schema can
-    make: for a ledger that knows earlier releases by their cells alone.
+    same file again, each by another statement that a schema can make: for a ledger that knows
+    earlier releases by their cells alone.
     """
 
     frame: pd.DataFrame | Source
@@ -60,7 +62,10 @@ class BudgetRequest:
 
 @value_object
 class Reservation:
-    """A charged release: its number in the ledger, its entry's hash, and what its data set has spent with it."""
+    """A charged release: its ledger number, its entry's hash, and its data set's spent budget.
+
+    The spent budget includes this release.
+    """
 
     number: int
     entry_hash: str
@@ -73,7 +78,7 @@ class Reservation:
 
 @value_object
 class DataSet:
-    """One data set of a ledger: its total budget, whom it protects, its versions, its releases and their total."""
+    """One data set of a ledger: total budget, privacy unit, versions, releases and total spent."""
 
     name: str
     lifetime: LifetimeBudget
@@ -84,7 +89,7 @@ class DataSet:
     remaining: float
 
     def to_json(self) -> Json:
-        """The data set as a dictionary, as `ledger show --json` prints it."""
+        """Return the data set as a dictionary, as `ledger show --json` prints it."""
         budget = self.lifetime.budget
         accounting = self.lifetime.accounting.name
         return {
@@ -100,12 +105,13 @@ class DataSet:
 
 @frozen
 class TableIdentity:
-    """What a ledger with this `key` knows a table by: the bytes of its files, and its cells; see `data.fingerprint`.
+    """The marks by which a ledger with this `key` recognises a table: file bytes and cells.
 
-    `marks` are what a release is kept with: the fingerprint of the cells as read, and the mark of
-    the bytes, if there are any. A table with any of those, or of `other_fingerprints`, is the same
-    data set. `other_fingerprints` are the fingerprints of the cells misread; `readings` those of
-    the same file by other statements, made when they are asked for.
+    See `data.fingerprint`. `stored_fingerprints` are what a release is kept with: the fingerprint
+    of the cells as read, and the mark of the bytes, if there are any. A table with any of those, or
+    of `other_fingerprints`, is the same data set. `other_fingerprints` are the fingerprints of the
+    cells misread; `readings` those of the same file by other statements, made when they are asked
+    for.
     """
 
     key: bytes
@@ -115,7 +121,7 @@ class TableIdentity:
 
     @classmethod
     def of(cls, request: BudgetRequest, key: bytes) -> "TableIdentity":
-        """The identity of a request's table, which is read for it if it is a source."""
+        """Return the identity of a request's table; a source is read for it."""
         table = request.frame
         sha256 = request.sha256
         if isinstance(table, Source):
@@ -130,7 +136,7 @@ class TableIdentity:
         return self.stored_fingerprints[0]
 
     def matching_datasets(self, db: sqlite3.Connection) -> list[int]:
-        """The numbers of the data sets of a ledger that this table is; none for a new table.
+        """Return the numbers of the ledger's data sets that this table is; empty for a new table.
 
         Before releases were kept with the mark of bytes, they were known by the cells as read
         alone. If the ledger has such a release, the file is read by every other statement.
@@ -162,7 +168,7 @@ def _fingerprints_of_input(table: pd.DataFrame | Source, key: bytes) -> Texts:
 
 
 def _datasets_with_fingerprint(db: sqlite3.Connection, known_fingerprints: Texts) -> set[int]:
-    """The numbers of the data sets that have a version, or a release, with one of these marks."""
+    """Return the numbers of the data sets with a version or a release of one of these marks."""
     dataset_numbers: set[int] = set()
     for known_fingerprint in known_fingerprints:
         versions = db.execute(
@@ -178,10 +184,11 @@ def _datasets_with_fingerprint(db: sqlite3.Connection, known_fingerprints: Texts
 def find_dataset(
     db: sqlite3.Connection, identity: TableIdentity, name: str | None, new_version: bool
 ) -> tuple[str, sqlite3.Row | None, int | None, int, str]:
-    """The data set's name and row, its version's row in the ledger and number, and the mark that it is kept by.
+    """Return the data set's name, its row, its version's row and number, and the stored mark.
 
-    No row is there of what is new. The version is the data set's last one, unless the user says
-    that it is new. Each mark is stored once.
+    The mark is what it is kept by. Rows are those in the ledger; there is none for what is new. The
+    version is the data set's last one, unless the user says that it is new. Each mark is stored
+    once.
     """
     table_fingerprint = identity.fingerprint
     dataset_numbers = identity.matching_datasets(db)
@@ -245,10 +252,11 @@ def total_promise(
     unit: str,
     events: Events,
 ) -> LifetimeBudget:
-    """The total promise of a data set, which the first use of it fixes; `row` is None then.
+    """Return a data set's total promise, which its first use fixes.
 
-    Raises InputError where the request contradicts what was fixed, or a first use has no total; and
-    for a new data set that may be an old one, known only by fingerprints of an earlier format.
+    At the first use `row` is None. Raises InputError where the request contradicts what was fixed,
+    or a first use has no total; and for a new data set that may be an old one, known only by
+    fingerprints of an earlier format.
     """
     if row is None:
         if any(
@@ -279,7 +287,7 @@ def total_promise(
 
 
 def lifetime_from_row(row: sqlite3.Row) -> LifetimeBudget:
-    """The total promise that the first use of a data set fixed, from its row in the ledger."""
+    """Return the total promise that a data set's first use fixed, from its ledger row."""
     return LifetimeBudget(
         Budget(row["epsilon"], row["delta"]),
         ACCOUNTANT_BY_CODE[row["accounting"]],
@@ -290,7 +298,10 @@ def lifetime_from_row(row: sqlite3.Row) -> LifetimeBudget:
 def check_budget_fits(
     name: str, promised: LifetimeBudget, before: TotalCost, events: Events, after: TotalCost
 ) -> None:
-    """Raise OverspendError, with a remedy, where a data set's total after these events is beyond its promise."""
+    """Raise OverspendError if a data set's total after these events exceeds its promise.
+
+    The error names a remedy.
+    """
     failure_delta = promised.failure_delta(after)
     if failure_delta > promised.failure:
         failure_text = (

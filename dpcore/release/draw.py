@@ -1,4 +1,4 @@
-"""The one draw of a release, with noise that cannot be seeded: its released object, its rows, its measurements."""
+"""Draw a release once, with noise that cannot be seeded: release, synthetic rows, measurements."""
 
 import math
 from collections import Counter
@@ -24,9 +24,10 @@ EXACT_NOISE_TEXT = "exact {} on {} (without rounding, by {})"
 
 @frozen
 class DrawnRelease:
-    """The last released object, synthetic rows (None for answers that have no distribution), and the measurements.
+    """The last released object, the synthetic rows and the measurements of a release.
 
-    `noise_rng` says in words which noise was drawn exactly and which in floating point.
+    Synthetic rows are None for answers that have no distribution. `noise_rng` says in words which
+    noise was drawn exactly and which in floating point.
     """
 
     release: Release
@@ -81,7 +82,7 @@ def draw_release(
 
 
 def _noise_text(curator: Curator) -> str:
-    """A text that says which noise was drawn exactly and which in floating point."""
+    """Return a text saying which noise was drawn exactly and which in floating point."""
     exact_counts = curator.exact_draw_counts
     sentences = []
     noise_target = "counts"
@@ -105,7 +106,7 @@ def _noise_text(curator: Curator) -> str:
 
 
 def _schema_noise_text(ready: MeasuredSchemaRelease) -> str:
-    """A text that says what was drawn for the schema, exactly or in floating point."""
+    """Return a text saying what was drawn for the schema, exactly or in floating point."""
     if not ready.schema_plan.exact:
         return FLOAT_NOISE_TEXT.format(entropy.GENERATOR_NAME)
     noise_names = {

@@ -30,13 +30,12 @@ def release_facts(
     account_entry: Json,
     earlier_entries: Mapping[str, int],
 ) -> Json:
-    """All public facts of a release, enough to recompute its claim; its time is that of the charge.
+    """Return all public facts of a release, enough to recompute its claim.
 
-    `noise` says how it was drawn; `account_entry` is its own in the data set's account.
-    `earlier_entries` are the columns that earlier releases measured, as `provenance.entries_in`
-    gives them.
-
-    A second time would tell how long the release took, which may depend on the records.
+    Its time is that of the charge: a second time would tell how long the release took, which may
+    depend on the rows. `noise` says how the noise was drawn; `account_entry` is its own in the data
+    set's account. `earlier_entries` are the columns that earlier releases measured, as
+    `provenance.measuring_entries` gives them.
     """
     findings = _findings(ready)
     measured_names = [finding.column.name for finding in findings]
@@ -166,7 +165,7 @@ def _algorithm_facts(request: ReleaseRequest, noise: str) -> Json:
 
 
 def software_versions() -> dict[str, str]:
-    """The versions of this program and of what computed the release."""
+    """Return the versions of this program and of the libraries that computed the release."""
     name = "privacy-utility-explorer"
     try:
         program_version = metadata.version(name)

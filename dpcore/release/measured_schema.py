@@ -33,12 +33,12 @@ SCHEMA_LEDGER_NAME = "schema"  # the name in the ledger, in place of an algorith
 def publish_schema(
     request: SchemaRequest, store: LedgerStore
 ) -> Iterator[tuple[Json, tuple[ColumnFindings, ...]]]:
-    """Reserve the budget, measure every column except the person's; the schema's JSON and the findings.
+    """Charge a schema release, measure all columns and yield the schema's JSON and findings.
 
-    The header and the number of rows are public. At δ = 0 a column that seems to hold categories is
-    left out. The release ends with the block, which writes the schema: where it cannot be written,
-    the same again measures the very same schema, without another charge. Any other error after the
-    charge leaves it charged.
+    All columns except the person's. The header and the number of rows are public. At δ = 0 a column
+    that seems to hold categories is left out. The release ends with the block, which writes the
+    schema: where it cannot be written, the same again measures the very same schema, without
+    another charge. Any other error after the charge leaves it charged.
     """
     limited_table = request.unit.bound_contributions(request.table)
     names = [
@@ -88,7 +88,10 @@ def publish_schema(
 def _error_after_charge(
     current_attempt: Attempt, entry: int, error: BaseException
 ) -> BaseException:
-    """The error to raise for a charged schema whose attempt ended with `error`: it says what stays used."""
+    """Return the error to raise for a charged schema whose attempt ended with `error`.
+
+    It says what stays used.
+    """
     retry_error = retryable_error(error)
     if retry_error is not None:
         return retry_error
@@ -102,7 +105,10 @@ def _error_after_charge(
 def _measure_columns(
     names: list[str], column_texts: list[ColumnTexts], plan: SchemaPlan, noise: NoiseKey
 ) -> tuple[Domain, tuple[ColumnFindings, ...]]:
-    """The measured domain and the findings on its columns; to be called only after the charge."""
+    """Measure the columns; return the measured domain and the findings on its columns.
+
+    To be called only after the charge.
+    """
     curator = ColumnCurator(
         column_texts, plan.n, plan.plan, noise.generator("schema"), group=plan.rows_per_person
     )

@@ -1,4 +1,4 @@
-"""Releases prepared for the charge: encoded and planned, while nothing was drawn and no budget is used.
+"""Prepare releases for the charge: encode and plan them, draw nothing, use no budget.
 
 Of a release that measures its schema first, public facts alone are planned; it is charged whole,
 and then settled.
@@ -51,7 +51,7 @@ EXACT_NOISE_REASON = (
 
 @frozen
 class PreparedRelease:
-    """A request checked against table and schema, and planned; nothing has been drawn or charged."""
+    """A request checked against table and schema, and planned; nothing is drawn or charged."""
 
     request: ReleaseRequest
     problem: QueryRelease
@@ -62,10 +62,10 @@ class PreparedRelease:
     def reserve(
         self, store: LedgerStore, *, preview: bool = False, **extra_settings: str
     ) -> Reservation:
-        """Charge the release in the ledger, or with `preview` only show the charge; see `Store.reserve`.
+        """Charge the release in the ledger; with `preview` only show the charge.
 
-        `extra_settings` is kept in the ledger with the settings: the key that signs it, and where
-        it is written.
+        See `LedgerStore.reserve`. `extra_settings` is kept in the ledger with the settings: the key
+        that signs it, and where it is written.
         """
         request = self.request
         settings = {c.name: to_json_value(c.value) for c in self.plan.settings}
@@ -81,11 +81,12 @@ class PreparedRelease:
 
 @frozen
 class PartialSchemaRelease(PreparedRelease):
-    """A prepared release whose `problem`, `rows` and `plan` are placeholders, made of public facts alone.
+    """A prepared release whose schema is still to be measured.
 
-    `events` are all that schema and algorithm may ever spend; `workload_for` reads the queries in
-    the schema that is found, and `schema_budget_share` is the given part of the budget that
-    measures it, None for the usual one.
+    `problem`, `rows` and `plan` are placeholders, made of public facts alone. `events` are all that
+    schema and algorithm may ever spend; `workload_for` reads the queries in the measured schema,
+    and `schema_budget_share` is the given part of the budget that measures it, None for the usual
+    one.
     """
 
     schema: PartialSchema
@@ -96,7 +97,7 @@ class PartialSchemaRelease(PreparedRelease):
     schema_plan: SchemaPlan
 
     def measure(self, noise: Rng) -> MeasuredSchema:
-        """The measured schema; to be called only after the charge."""
+        """Measure the schema; to be called only after the charge."""
         curator = ColumnCurator(
             self.column_texts,
             self.problem.n,
@@ -107,7 +108,10 @@ class PartialSchemaRelease(PreparedRelease):
         return measure_schema(self.schema, self.schema_plan, curator)
 
     def with_measured_schema(self, measured_schema: MeasuredSchema) -> "MeasuredSchemaRelease":
-        """The release that a measured schema allows; InputError where it is too large, or leaves no question."""
+        """Return the release with its measured schema.
+
+        InputError where the schema is too large, or leaves no query.
+        """
         request = replace(self.request, workload=self.workload_for(measured_schema.domain))
         rows = measured_schema.domain.encode(
             request.unit.bound_contributions(request.table, measured_schema.domain.names)
@@ -152,7 +156,10 @@ class MeasuredSchemaRelease(PreparedRelease):
 
 @frozen
 class PartialSchemaRows:
-    """A table's rows before its schema is measured, with a placeholder for each column still to be measured."""
+    """A table's rows before its schema is measured.
+
+    With a placeholder for each column still to be measured.
+    """
 
     column_texts: list[ColumnTexts]
     rows: Rows
@@ -165,7 +172,10 @@ class PartialSchemaRows:
         unit: PrivacyUnit,
         progress: ProgressCallback = ignore_progress,
     ) -> "PartialSchemaRows":
-        """The rows of a table; values that a public column refuses raise here. `progress` receives the progress."""
+        """Return the rows of a table; raise for values that a public column refuses.
+
+        `progress` receives the progress.
+        """
         limited_table = unit.bound_contributions(frame, schema.names)
         step_count = len(schema.unknown_columns) + 1
         column_texts = schema.unknown_column_texts(
@@ -178,10 +188,10 @@ class PartialSchemaRows:
 def prepare_release(
     request: ReleaseRequest, rows: Rows | GatheredCounts | None = None
 ) -> PreparedRelease:
-    """The prepared release: its table encoded, its plan made. Rows that the schema refuses raise InputError here.
+    """Prepare a release: encode its table and make its plan.
 
-    The plan keeps its promise by what adds up, as the data set's ledger does. `rows` are this very
-    table's, where they are encoded already.
+    Rows that the schema refuses raise InputError here. The plan keeps its promise by what adds up,
+    as the data set's ledger does. `rows` are this very table's, where they are encoded already.
     """
     if rows is None:
         rows = encode_table(request.frame, request.workload, request.unit)
@@ -209,10 +219,11 @@ def prepare_with_partial_schema(
     schema_budget_share: float | None,
     table_rows: PartialSchemaRows | None = None,
 ) -> PartialSchemaRelease:
-    """An open release, checked and planned with placeholders; it neither draws nor charges anything.
+    """Prepare a release with a partial schema, with placeholders for unmeasured columns.
 
-    The schema costs this `schema_budget_share` of the budget, None for the usual one. `table_rows`
-    are those of this very table, where they are read already.
+    It is checked and planned; it neither draws nor charges anything. The schema costs this
+    `schema_budget_share` of the budget, None for the usual one. `table_rows` are those of this very
+    table, where they are read already.
     """
     if request.start is not None:
         raise InputError(
@@ -247,7 +258,10 @@ def prepare_with_partial_schema(
 
 
 def _checked_release_problem(request: ReleaseRequest, n: int) -> QueryRelease:
-    """The problem of a request about n rows; InputError where its algorithm needs more memory than there is."""
+    """Return the problem of a request about n rows.
+
+    InputError where its algorithm needs more memory than there is.
+    """
     start = None if request.start is None else request.start.distribution
     problem = QueryRelease(request.workload, n, request.unit.most_rows, start)
     forecast_affordable_run(request.algorithm, problem, request.budget)
@@ -260,9 +274,10 @@ def encode_table(
     unit: PrivacyUnit,
     progress: ProgressCallback = ignore_progress,
 ) -> Rows | GatheredCounts:
-    """A table's rows in a workload's domain; of a source, only counts of the tables asked for.
+    """Return a table's rows in a workload's domain; for a source, counts of its tables.
 
-    Rows of one person are limited first. `progress` is told how much of a source is read.
+    Only counts of the tables asked for. Rows of one person are limited first. `progress` is told
+    how much of a source is read.
     """
     domain = workload.domain
     if isinstance(table, pd.DataFrame):
@@ -272,7 +287,10 @@ def encode_table(
 
 
 def to_json_value(value: Any) -> Any:
-    """The value of a plan's choice as a number or text that JSON can hold, which has no infinities."""
+    """Return a plan's choice as a number or text that JSON can hold.
+
+    JSON has no infinities.
+    """
     builtin_value = value.item() if isinstance(value, np.generic) else value
     is_finite = not isinstance(builtin_value, float) or math.isfinite(builtin_value)
     return (

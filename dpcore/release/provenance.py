@@ -1,8 +1,8 @@
-"""Where each column's bounds or values come from: this release, an earlier one in the ledger, a person, the data.
+"""Find where each column's bounds or values come from.
 
-That a column was measured with protection is believed of the ledger alone: it keeps a digest of
-every column that a release of this data set measured. What a schema says of itself beyond that is a
-statement of its author.
+From this release, an earlier one in the ledger, a person, or the data. That a column was measured
+with protection is believed of the ledger alone: it keeps a digest of every column that a release of
+this data set measured. What a schema says of itself beyond that is a statement of its author.
 """
 
 import hashlib
@@ -20,19 +20,22 @@ MEASURED_NOTE_KEY = "measured"  # the key of a note in the ledger that holds dig
 
 @value_object
 class ColumnOrigin:
-    """The origin of a column's bounds or values; `entry` is that of the release in the ledger that measured them."""
+    """The origin of a column's bounds or values.
+
+    `entry` is that of the release in the ledger that measured them.
+    """
 
     column: str
     source: str
     entry: int | None = None
 
     def to_json(self) -> Json:
-        """The origin as release.json holds it."""
+        """Return the origin as release.json holds it."""
         return {"column": self.column, "source": self.source, "entry": self.entry}
 
 
 def column_digest(domain: Domain, name: str) -> str:
-    """The SHA-256 of a column's name and of all that the schema says of it."""
+    """Return the SHA-256 of a column's name and of all that the schema says of it."""
     spec = domain_to_json(domain.project([name]))["columns"]
     return hashlib.sha256(
         json.dumps(spec, sort_keys=True).encode("utf-8", "surrogatepass")
@@ -40,12 +43,18 @@ def column_digest(domain: Domain, name: str) -> str:
 
 
 def measured_columns_note(domain: Domain, names: Iterable[str]) -> str:
-    """The ledger's note on the columns that a release measured: digests, which tell no name and no value."""
+    """Return the ledger's note on the columns that a release measured.
+
+    It holds digests, which tell no name and no value.
+    """
     return json.dumps({MEASURED_NOTE_KEY: [column_digest(domain, name) for name in names]})
 
 
 def measuring_entries(notes: Iterable[tuple[int, str]]) -> dict[str, int]:
-    """The entry of the first release that measured each column, by the column's digest, from (entry, note) pairs."""
+    """Return, by the column's digest, the entry of the first release that measured each column.
+
+    From (entry, note) pairs.
+    """
     entries: dict[str, int] = {}
     for entry, note in notes:
         for digest in json.loads(note)[MEASURED_NOTE_KEY]:
@@ -54,7 +63,10 @@ def measuring_entries(notes: Iterable[tuple[int, str]]) -> dict[str, int]:
 
 
 def earlier_measuring_entries(db: sqlite3.Connection, release: int) -> dict[str, int]:
-    """Return the entry that measured each column of a release's data set before it, by the column's digest."""
+    """Return, by column digest, the entry that measured each column before a release.
+
+    Columns of its data set.
+    """
     notes = db.execute(
         "SELECT s.release, s.note FROM states s JOIN releases r ON r.seq = s.release"
         " WHERE s.state = 'note' AND instr(s.note, ?) = 1 AND s.release < ?"
@@ -67,7 +79,7 @@ def earlier_measuring_entries(db: sqlite3.Connection, release: int) -> dict[str,
 def column_origins(
     domain: Domain, measured_here: Iterable[str], entries: Mapping[str, int]
 ) -> tuple[ColumnOrigin, ...]:
-    """The origin of every column of a domain.
+    """Return the origin of every column of a domain.
 
     Args:
         domain: what the schema states; its `measured` columns are a claim.

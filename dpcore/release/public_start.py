@@ -53,7 +53,10 @@ HOLDS_PRIVATE_TABLE = (
 
 @frozen
 class StartTable:
-    """A public table in a domain, as a start: its name, its rows, the SHA-256 of its file, and its distribution."""
+    """A public table in a domain, as a public start for a release.
+
+    Its name, its rows, the SHA-256 of its file, and its distribution.
+    """
 
     name: str
     frame: pd.DataFrame
@@ -71,7 +74,10 @@ class StartTable:
         *,
         support: bool = False,
     ) -> "StartTable":
-        """The start that a table makes; see `public_start`, which says what it raises."""
+        """Return the start that a table makes.
+
+        See `public_start_from_table`, which says what it raises.
+        """
         return cls(
             name,
             frame,
@@ -81,19 +87,22 @@ class StartTable:
         )
 
     def to_json(self) -> Json:
-        """The start as release.json names it; anybody with the public table can compute both digests again."""
+        """Return the start as release.json names it.
+
+        Anybody with the public table can compute both digests again.
+        """
         facts = {"name": self.name, "rows": len(self.frame), "sha256": self.sha256}
         return facts | {"fingerprint": table_fingerprint(self.frame, PUBLIC_FINGERPRINT_KEY)}
 
     def check_not_private(
         self, table: pd.DataFrame | Source, sha256: str, rows: Rows | GatheredCounts, domain: Domain
     ) -> None:
-        """Raise InputError where this start is the private table, or contains it, or is contained in it.
+        """Raise InputError if this start is the private table, or contains it or lies in it.
 
         Args:
             table: the private table, or its source, which is read once more for this.
             sha256: that of the private table's file; empty for none.
-            rows: its records in the domain.
+            rows: its rows in the domain.
             domain: the domain of the release.
 
         """
@@ -123,7 +132,7 @@ class StartTable:
             )
 
     def _has_same_shares(self, rows: Rows | GatheredCounts, domain: Domain) -> bool:
-        """Whether every cell that is known of the private records has the same share here."""
+        """Return whether every known cell of the private rows has the same share here."""
         if isinstance(rows, Rows):
             same_values = (
                 self.rows.values.shape == rows.values.shape
@@ -143,7 +152,10 @@ class StartTable:
 
 
 def _hash_table_rows(table: pd.DataFrame | Source, names: Sequence[str]) -> Array | None:
-    """The mark (n,) of each row of a table by some columns; None for a source that has no rows to show."""
+    """Return the hash (n,) of each row of a table by some columns.
+
+    None for a source that has no rows to show.
+    """
     if not isinstance(table, Source):
         return _hash_frame_rows(table, names)
     if not isinstance(table, ChunkedSource):
@@ -158,7 +170,10 @@ def _hash_table_rows(table: pd.DataFrame | Source, names: Sequence[str]) -> Arra
 
 
 def _hash_frame_rows(frame: pd.DataFrame, names: Sequence[str]) -> Array:
-    """A hash (n,) of what each row says in some columns: 17, `17.0` and `" 17 "` are the same."""
+    """Return a hash (n,) of each row's values in some columns.
+
+    17, `17.0` and `" 17 "` are the same.
+    """
     column_names = list(map(str, frame.columns))
     row_hashes = np.zeros(len(frame), np.uint64)
     for name in names:
@@ -169,7 +184,10 @@ def _hash_frame_rows(frame: pd.DataFrame, names: Sequence[str]) -> Array:
 
 
 def _contained_row_share(row_hashes: Array, other_row_hashes: Array) -> float:
-    """The share of the distinct rows of the smaller table that the larger one has; 0 where rows are often alike."""
+    """Return the share of the smaller table's distinct rows that the larger one has.
+
+    0 where rows are often alike.
+    """
     distinct_hashes = [np.unique(marks) for marks in (row_hashes, other_row_hashes)]
     if any(
         len(d) < MIN_DISTINCT_ROW_SHARE * len(marks)

@@ -104,7 +104,10 @@ def _draw_and_write(
     schema_json: Json,
     progress: ProgressCallback,
 ) -> tuple[int, Json]:
-    """Draw the release and write all files but the signature; `schema_json` becomes the schema that is measured."""
+    """Draw the release and write all files but the signature.
+
+    `schema_json` becomes the schema that is measured.
+    """
     account = current_attempt.store.account(reservation.number)
     measuring_entries = current_attempt.store.measuring_entries(reservation.number)
     if isinstance(ready, PartialSchemaRelease):
@@ -135,10 +138,10 @@ def _draw_and_write(
 def _error_after_charge(
     current_attempt: Attempt, entry: int, folder: Path, schema_json: Json, error: BaseException
 ) -> BaseException:
-    """The error to raise for a charged release whose attempt ended with `error`: it says what stays used.
+    """Return the error to raise for a charged release whose attempt ended with `error`.
 
-    An error that every attempt would end with is noted, and a schema that was measured is written:
-    it is paid for.
+    It says what stays used. An error that every attempt would end with is noted, and a schema that
+    was measured is written: it is paid for.
     """
     retry_error = retryable_error(error, folder)
     if retry_error is not None:

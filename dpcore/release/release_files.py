@@ -58,12 +58,12 @@ def write_release_files(
     account: Json,
     measuring_entries: Mapping[str, int],
 ) -> Json:
-    """Write all files but the signature into the draft `draft_folder`; return the facts with the files' hashes.
+    """Write all files but the signature into `draft_folder`; return the facts with file hashes.
 
-    Where the request says `neutralize`, texts that a spreadsheet would take for formulas get an
-    apostrophe in front, in CSV files. `schema` is one that was measured with this release, to be
-    used again, or empty. `account` is that of the data set, and `measuring_entries` are the columns
-    that its earlier releases measured.
+    The folder is the draft. Where the request says `neutralize`, texts that a spreadsheet would
+    take for formulas get an apostrophe in front, in CSV files. `schema` is one that was measured
+    with this release, to be used again, or empty. `account` is that of the data set, and
+    `measuring_entries` are the columns that its earlier releases measured.
     """
     workload = ready.problem.workload
     facts = release_facts(
@@ -161,7 +161,10 @@ def _write_documents(draft_folder: Path, ready: PreparedRelease, facts: Json, nu
 
 
 def try_write_schema(folder: Path, schema: Json) -> bool:
-    """Write a measured schema where no other file is released; return whether the disk took it, without raising."""
+    """Write a measured schema where no other file is released; return whether it was written.
+
+    Without raising where the disk refuses.
+    """
     try:
         folder.mkdir(exist_ok=True)
         _write_json(folder / "schema.json", schema)
@@ -175,7 +178,10 @@ def _write_json(path: Path, value: Any) -> None:
 
 
 def neutralize_formulas(frame: pd.DataFrame) -> pd.DataFrame:
-    """The table with an apostrophe before every text, header or cell, that begins like a formula; numbers stay."""
+    """Return the table with an apostrophe before every text that begins like a formula.
+
+    Text of a header or a cell; numbers stay.
+    """
     safe_frame = frame.rename(columns=neutralize_formula)
     for i, name in enumerate(frame.columns):
         if frame[name].dtype.kind not in "iufb":
@@ -184,7 +190,7 @@ def neutralize_formulas(frame: pd.DataFrame) -> pd.DataFrame:
 
 
 def neutralize_formula(value: Any) -> Any:
-    """The value; a text that a spreadsheet would read as a formula gets an apostrophe in front."""
+    """Return the value, with an apostrophe before a text that a spreadsheet reads as a formula."""
     return f"'{value}" if isinstance(value, str) and value.startswith(FORMULA_PREFIXES) else value
 
 
@@ -195,10 +201,10 @@ def _answer_table(
     unbiased_answers: UnbiasedAnswers,
     n: float,
 ) -> pd.DataFrame:
-    """Every query with the release's answer and, if measured, the noisy answer with its standard error.
+    """Return every query with the release's answer and, if measured, its noisy answer.
 
-    Cells of tables also have intervals at 95%, for the table and for the population; empty where
-    there are none.
+    The noisy answer comes with its standard error. Cells of tables also have intervals at 95%, for
+    the table and for the population; empty where there are none.
     """
     table = pd.DataFrame({"query": query_labels(workload), "answer": release.answers(workload)})
     if isinstance(release, UnbiasedAnswers) and isinstance(workload, Marginals):
@@ -214,7 +220,10 @@ def _answer_table(
 
 
 def _link_test_tables(unbiased_answers: UnbiasedAnswers, n: float) -> dict[str, pd.DataFrame]:
-    """The test of a link for each pair of columns measured together, as `ask --linked`; no file where there is none."""
+    """Return a table of the link tests of column pairs measured together, by file name.
+
+    Each test as `ask --linked` makes it; no file where there is none.
+    """
     test_rows = []
     cell_count = 0
     for S in sorted(S for S in unbiased_answers.part_slices if len(S) == 2):
@@ -230,7 +239,10 @@ def _link_test_tables(unbiased_answers: UnbiasedAnswers, n: float) -> dict[str, 
 
 
 def _standard_error_summary(answers: pd.DataFrame) -> Json | None:
-    """The number of answers with a measurement of their own and the range of their standard errors; else None."""
+    """Return the number of measured answers and the range of their standard errors.
+
+    None where no answer has a measurement of its own.
+    """
     if "standard_error" not in answers:
         return None
     standard_errors = answers["standard_error"].dropna()
@@ -246,19 +258,22 @@ def _standard_error_summary(answers: pd.DataFrame) -> Json | None:
 
 
 def _measurement_table(m: NoisyAnswers) -> pd.DataFrame:
-    """A table of the queries measured in place of those asked, with noisy answers and standard errors."""
+    """Return a table of the measured queries, with noisy answers and standard errors.
+
+    They are measured in place of those asked.
+    """
     return pd.DataFrame(
         {"query": query_labels(m.workload), "noisy_answer": m.values, "standard_error": m.stddev}
     )
 
 
 def query_labels(workload: Workload) -> list[str]:
-    """Every query of a workload in words."""
+    """Return every query of a workload in words."""
     return [query_text(workload, j) for j in range(workload.m)]
 
 
 def _weight_table(domain: Domain, D: Array) -> pd.DataFrame:
-    """Every cell of the domain, by its labels, with its weight."""
+    """Return every cell of the domain, by its labels, with its weight."""
     codes = np.unravel_index(np.arange(len(D)), domain.shape)
     cells = [
         pd.Series(pd.Categorical.from_codes(code, c.labels))
@@ -271,7 +286,10 @@ def _weight_table(domain: Domain, D: Array) -> pd.DataFrame:
 
 
 def _parquet_compatible(frame: pd.DataFrame) -> pd.DataFrame:
-    """The table with columns of mixed values turned to text, because Parquet columns have one type."""
+    """Return the table with columns of mixed values turned to text.
+
+    Parquet columns have one type.
+    """
     mixed_columns = [
         c
         for c in frame

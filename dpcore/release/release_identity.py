@@ -30,10 +30,10 @@ from .request import SchemaRequest
 
 
 def release_digest(ready: PreparedRelease) -> str:
-    """The digest of all that is public of a prepared release, and of the program that draws it.
+    """Return the digest of a prepared release's public facts, and of the program that draws it.
 
     How many rows are drawn from what is released, and how files are written, is left out: neither
-    uses the records.
+    uses the rows.
     """
     request = ready.request
     problem = ready.problem
@@ -63,7 +63,7 @@ def release_digest(ready: PreparedRelease) -> str:
 
 
 def schema_release_digest(request: SchemaRequest, names: Sequence[str], events: Events) -> str:
-    """The digest of all that is public of a schema to be measured, and of the program that measures it."""
+    """Return the digest of a schema release's public facts, and of the program measuring it."""
     public_facts: Json = {
         "schema of": list(names),
         "format": request.format.to_json(),
@@ -76,7 +76,10 @@ def schema_release_digest(request: SchemaRequest, names: Sequence[str], events: 
 
 
 def prepared_rows_digest(ready: PreparedRelease) -> bytes:
-    """The digest of a prepared release's records, in any order; to be stored under a key only."""
+    """Return the digest of a prepared release's rows, in any order.
+
+    To be stored under a key only.
+    """
     rows = ready.rows
     if isinstance(
         ready, PartialSchemaRelease
@@ -94,7 +97,10 @@ def prepared_rows_digest(ready: PreparedRelease) -> bytes:
 
 
 def rows_digest(frame: pd.DataFrame) -> bytes:
-    """The digest of the texts of all rows, in any order; to be stored under a key only."""
+    """Return the digest of the texts of all rows, in any order.
+
+    To be stored under a key only.
+    """
     row_hashes = np.zeros(len(frame), dtype=np.uint64)
     for position in range(frame.shape[1]):
         row_hashes = combine_hashes(row_hashes, hash_cells(pd.Series(frame.iloc[:, position])))
@@ -102,7 +108,7 @@ def rows_digest(frame: pd.DataFrame) -> bytes:
 
 
 def _digest_with_program(public_facts: Json) -> str:
-    """The digest of what is said of a release, and of this program."""
+    """Return the digest of a release's public facts and of this program."""
     public_facts = public_facts | {
         "program": {**software_versions(), "code": _source_code_digest()}
     }
@@ -113,7 +119,10 @@ def _digest_with_program(public_facts: Json) -> str:
 
 @cache
 def _source_code_digest() -> str:
-    """A digest of this program's own text, as another one may draw in another order."""
+    """Return a digest of this program's own source code.
+
+    Another one may draw in another order.
+    """
     package_folder = Path(__file__).parents[1]
     hasher = hashlib.sha256()
     for path in sorted(package_folder.rglob("*.py")):
@@ -122,7 +131,7 @@ def _source_code_digest() -> str:
 
 
 def _explicit_query_matrices(workload: Workload) -> Iterator[Array]:
-    """The matrices of questions that came from files, which the questions' texts only name."""
+    """Yield the matrices of queries that came from files, which the queries' texts only name."""
     if isinstance(workload, Union):
         for part, _ in workload.parts:
             yield from _explicit_query_matrices(part)
@@ -131,7 +140,7 @@ def _explicit_query_matrices(workload: Workload) -> Iterator[Array]:
 
 
 def _public_start_arrays(start: Any) -> list[Array]:
-    """The arrays of a public start."""
+    """Return the arrays of a public start."""
     if start is None:
         return []
     if not isinstance(start, PublicStart):

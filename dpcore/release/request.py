@@ -19,7 +19,7 @@ NOISE_MODES = ("auto", "exact", "float")
 
 
 def check_text_format(format: TextFormat) -> None:
-    """Raise InputError for a text format in which one row's content can change how later rows are read."""
+    """Raise InputError for a text format in which a row can change how later rows are read."""
     if format.encoding == "utf-16":
         raise InputError(
             "a file in UTF-16 is not released, as one stray byte moves all that follow; save it "
@@ -46,9 +46,9 @@ class SchemaRequest(BudgetRequest):
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class ReleaseRequest(BudgetRequest):
-    """A request for a release: the whole table as read, its questions, its algorithm and its budget.
+    """A request for a release: the whole table as read, its queries, its algorithm and budget.
 
-    `reason` says in words why a schema that was read off the records is used all the same. `noise`
+    `reason` says in words why a schema that was read off the rows is used all the same. `noise`
     "exact" asks for noise without rounding, "auto" for that too, but within a subspace seen through
     tables, where Gaussian noise cannot be had so. Selections are drawn without rounding always. No
     noise in floating point keeps a promise at δ = 0: "float" is refused there, and "auto" is
@@ -82,7 +82,7 @@ class ReleaseRequest(BudgetRequest):
             check_synthetic_row_count(self.rows)
 
     def check_exact_noise(self, exact: bool) -> None:
-        """Raise InputError for a plan whose noise is not exact where the request demands exact noise."""
+        """Raise InputError for a plan with inexact noise where the request demands exact noise."""
         if not exact and (self.noise == "exact" or self.budget.delta == 0):
             name = registered_name(self.algorithm)
             explanation = f"{name} measures a subspace here, which exact noise does not fit"

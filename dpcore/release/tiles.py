@@ -8,7 +8,10 @@ Tile = tuple[str, str, str]  # what is measured, its value, and what to compare 
 def predicted_error_tiles(
     predicted_errors: tuple[float, float] | None, sample_share: float | None, n: int, unit_noun: str
 ) -> list[Tile]:
-    """The tiles of a release's accuracy by its noise alone: the typical error, that of 19 in 20 answers, the sample."""
+    """Return tiles on a release's predicted accuracy by its noise alone.
+
+    The typical error, that of 19 in 20 answers, the sample.
+    """
     if predicted_errors is None:
         return []
     typical_tile = error_tile("Foreseen error", predicted_errors[0], n, unit_noun)
@@ -20,7 +23,10 @@ def predicted_error_tiles(
 
 
 def error_tile(name: str, error_share: float, n: int, unit_noun: str, suffix: str = "") -> Tile:
-    """The tile of one error in people or rows, beside it the same in points and what `suffix` is known."""
+    """Return the tile of one error in people or rows, beside it the same in points.
+
+    `suffix` is added to the points.
+    """
     return (
         name,
         format_count(error_share, n, unit_noun),
@@ -29,7 +35,10 @@ def error_tile(name: str, error_share: float, n: int, unit_noun: str, suffix: st
 
 
 def sample_size_tile(sample_share: float | None, n: int, unit_noun: str) -> list[Tile]:
-    """The tile that says which sample would be as exact, to two digits; no tile where that is not known."""
+    """Return the tile on the sample size that would be as exact, to two digits.
+
+    No tile where that is not known.
+    """
     if sample_share is None:
         return []
     sample = f"{float(f'{sample_share * n:.2g}'):,.0f} of {n:,} {unit_noun}"

@@ -1,1 +1,4 @@
-"""What is public about a table: its columns, their values, impossible combinations; and one cell's text read by it."""
+"""Public facts about a table: its columns, their values, and impossible combinations.
+
+How one cell's text is read by the schema is here too.
+"""

@@ -39,13 +39,16 @@ MAX_ARROW_FLOAT = 1e10
 
 
 class NumberText(str):
-    """The text of a number from a numeric file, marked so that it is never read as an amount or a date."""
+    """The text of a number from a numeric file, never read as an amount or a date.
+
+    The class itself is the mark.
+    """
 
     __slots__ = ()
 
 
 def text_of_cell(value: object) -> str:
-    """The text of a cell, without spaces around it."""
+    """Return the text of a raw cell, without spaces around it."""
     if isinstance(value, str):
         return value.strip()
     try:
@@ -65,25 +68,25 @@ def text_of_cell(value: object) -> str:
 
 
 def canonical_text(text: str) -> str:
-    """The text that stands for all ways to write one value: `17` for `17.0`, a day for its midnight.
+    """Return one text for all ways to write a value: `17` for `17.0`, a day for its midnight.
 
-    Values with the same such text are one category, one person and one cell. `007`, `0012e322` and
-    whole numbers of any length are what they are.
+    Values with the same canonical text are one category, one person and one cell. `007`, `0012e322`
+    and whole numbers of any length are returned as they are.
     """
     match = REDUNDANT_TEXT_PATTERN.fullmatch(text) if text[-1:] in ("0", ".") else None
     return next(filter(None, match.groupdict().values())) if match else text
 
 
 def canonical_text_of_value(value: object) -> str:
-    """The canonical text of a value: 1, 1.0, "1" and " 1" are one category."""
+    """Return the canonical text of a value: 1, 1.0, "1" and " 1" are one category."""
     return canonical_text(text_of_cell(value))
 
 
 def factorize_texts(cells: pd.Series) -> tuple[Array, list[str]]:
-    """The distinct texts (r,) of cells, and each cell's index among them (n,), −1 for a missing value.
+    """Return each raw cell's index (n,) among the distinct texts, and these texts (r,).
 
-    Every distinct value is looked at once; a text of a number and a text that is equal to it stand
-    apart.
+    The index is −1 for a missing value. Every distinct value is looked at once; a text of a number
+    and a text that is equal to it stay separate.
     """
     dtype_kind = cells.dtype.kind
     if isinstance(cells.dtype, pd.StringDtype) or dtype_kind in "iufbM":
@@ -108,13 +111,16 @@ def factorize_texts(cells: pd.Series) -> tuple[Array, list[str]]:
 
 
 def count_texts(cells: pd.Series) -> tuple[list[str], Array]:
-    """The distinct texts (r,) of cells that are not missing, and how many cells say each (r,)."""
+    """Return the distinct texts (r,) of raw cells that are not missing, and their counts (r,)."""
     codes, texts = factorize_texts(cells)
     return texts, np.bincount(codes[codes >= 0], minlength=len(texts))
 
 
 def float_texts(values: Array) -> Array:
-    """The texts (n,) of 64-bit floats; those of usual size are written by Arrow, which is much faster."""
+    """Return the texts (n,) of 64-bit floats.
+
+    Those of usual size are written by Arrow, which is much faster.
+    """
     is_usual = (np.abs(values) >= MIN_ARROW_FLOAT) & (np.abs(values) < MAX_ARROW_FLOAT)
     texts = np.empty(len(values), dtype=object)
     texts[is_usual] = [
@@ -125,19 +131,28 @@ def float_texts(values: Array) -> Array:
 
 
 def floats_as_printed(values: Array) -> Array:
-    """The 64-bit floats (n,) that the texts of numbers say: 0.1 for the 32-bit float nearest to it."""
+    """Return the 64-bit floats (n,) that the texts of numbers say.
+
+    This is 0.1 for the 32-bit float nearest to it.
+    """
     if values.dtype.kind != "f" or values.dtype.itemsize >= 8:
         return values.astype(float)
     return pa.array(values.astype(np.float32)).cast(pa.string()).cast(pa.float64()).to_numpy()
 
 
 def is_valid_unicode(text: str) -> bool:
-    """Whether the text can be written and shown: JSON may contain halves of a character."""
+    """Return whether the text can be written and shown.
+
+    JSON may contain halves of a character, which can not.
+    """
     return text.isascii() or not any("\ud800" <= c <= "\udfff" for c in text)
 
 
 def _zoned_time_text(times: pd.DatetimeIndex, index: int) -> str:
-    """The text of a time in its zone; that of the same moment in UTC where its zone's calendar does not have it."""
+    """Return the text of a time in its zone, or in UTC if the zone's calendar does not have it.
+
+    Either text is of the same moment.
+    """
     try:
         return text_of_cell(times[index])
     except TIME_ERRORS:

@@ -122,7 +122,10 @@ class Column:
 
     @property
     def whole_number_ranges(self) -> tuple[Array, Array]:
-        """The first whole number of every cell and the one after its last (present,); InputError for categories."""
+        """The first whole number of every cell, and the one after its last, each (present,).
+
+        Raises InputError for categories.
+        """
         if self.edges:
             return whole_number_bins(self.edges)
         first = int(self.bounds[0]) + np.arange(self.nonmissing_size)
@@ -138,7 +141,10 @@ class Column:
 
     @cached_property
     def code_by_label(self) -> dict[str, int]:
-        """The code of every value or bin by its label; a bin of real numbers is also found as "[20, 40)"."""
+        """The code of every value or bin by its label.
+
+        A bin of real numbers is also found as "[20, 40)".
+        """
         codes = {label: code for code, label in enumerate(self.labels[: self.nonmissing_size])}
         if self.is_real_valued:
             last_code = self.nonmissing_size - 1
@@ -150,7 +156,10 @@ class Column:
 
     @cached_property
     def midpoints(self) -> Array:
-        """The middle of every cell's numbers (size,), NaN for the missing cell; InputError for categories."""
+        """The middle of every cell's numbers (size,), NaN for the missing cell.
+
+        Raises InputError for categories.
+        """
         least, largest = self.number_ranges
         if self.is_real_valued:
             largest = np.asarray(self.edges[1:])
@@ -166,7 +175,10 @@ class Column:
         return edges[:-1], np.append(np.nextafter(edges[1:-1], -np.inf), edges[-1])
 
     def label_of_range(self, first: int, last: int) -> str:
-        """The neighbouring cells first..last in words: `25–44`, `0 to under 35`, `Basic to Bachelor`."""
+        """Return neighbouring cells as words: `25–44`, `0 to under 35`, `Basic to Bachelor`.
+
+        The cells are first..last.
+        """
         first_label = self.labels[first]
         last_label = self.labels[last]
         if first == last or self.values:
@@ -175,8 +187,9 @@ class Column:
         return first_label.split(separator)[0] + separator + last_label.split(separator)[-1]
 
     def encode(self, cells: pd.Series) -> Array:
-        """The codes (n,) of texts, numbers or booleans; InputError names the value, its row and how many are
-        refused.
+        """Return the codes (n,) of texts, numbers or booleans.
+
+        Raises InputError, which names the value, its row and how many are refused.
         """
         codes, absent, outside = self._classify_cells(cells)
         if self.values and self.out_of_range == "other":
@@ -203,9 +216,9 @@ class Column:
         )
 
     def read_numbers(self, cells: pd.Series) -> Array:
-        """The numbers (n,), clipped to low..high, NaN where missing; raises what `encode` raises.
+        """Return the numbers (n,), clipped to low..high, NaN if missing.
 
-        InputError for a column of categories.
+        Raises what `encode` raises, and InputError for a column of categories.
         """
         bounds = self.bounds
         self.encode(cells)
@@ -213,12 +226,18 @@ class Column:
         return np.where(absent, np.nan, np.clip(numbers, *bounds))
 
     def count_missing_and_outside(self, cells: pd.Series) -> tuple[int, int]:
-        """The numbers of missing cells and of cells outside the allowed values, from the records themselves."""
+        """Return how many raw cells are missing and how many are outside the allowed values.
+
+        The numbers come from the rows themselves.
+        """
         _, absent, outside = self._classify_cells(cells)
         return int(absent.sum()), int(outside.sum())
 
     def missing_text_counts(self, cells: pd.Series) -> dict[str, int]:
-        """The texts that count as missing here with the number of cells for each, from the records themselves."""
+        """Return the texts that count as missing in this column, with their cell counts.
+
+        The counts come from the rows themselves.
+        """
         texts, counts = count_texts(cells)
         absent = self._classify_cells(pd.Series(texts, dtype=object))[1]
         return {
@@ -228,13 +247,16 @@ class Column:
         }
 
     def category_key(self, value: object) -> str:
-        """The key that is equal for two values of the same category."""
+        """Return the key that is equal for two values of the same category."""
         return category_of_cell(
             canonical_text_of_value(value), ANY_CASE if self.read == ANY_CASE else AS_WRITTEN
         )
 
     def _classify_cells(self, cells: pd.Series) -> tuple[Array, Array, Array]:
-        """The codes (n,), clipped into range, and masks of missing and outside cells; InputError for other texts."""
+        """Return codes (n,), clipped into range, and masks of missing and of outside cells.
+
+        Raises InputError for other texts.
+        """
         if self.values:
             code_of_key = {self.category_key(v): i for i, v in enumerate(self.values)}
             missing_texts = missing_texts_of_reading(self.read)
@@ -258,7 +280,10 @@ class Column:
         return codes, absent, outside
 
     def decode(self, codes: Array, rng: Rng) -> pd.Series:
-        """The values (n,) for codes (n,): uniform within a bin; whole numbers stay whole, missing stays missing."""
+        """Return values (n,) for codes (n,), drawn uniformly within each bin.
+
+        Whole numbers stay whole, missing stays missing.
+        """
         absent = codes == self.nonmissing_size
         codes = np.where(absent, 0, codes).astype(np.int64)
         if self.values:
@@ -278,7 +303,10 @@ class Column:
         return values.rename(self.name)
 
     def decode_rounded(self, codes: Array, rng: Rng) -> pd.Series:
-        """The values of `decode`, with a bin's numbers rounded down to `decimal_places`, the digits they are worth."""
+        """Return the values of `decode`, with numbers of bins rounded down to `decimal_places`.
+
+        These are the digits that the numbers are worth.
+        """
         values = self.decode(codes, rng)
         if not self.is_real_valued or self.decimal_places is None:
             return values
@@ -297,10 +325,10 @@ class Column:
 
     @cached_property
     def decimal_places(self) -> int | None:
-        """The digits after the point of a drawn number: the edges', or enough for ten steps in a bin.
+        """The number of digits after the point of a drawn number.
 
-        None where the edges fit no grid that floating point can tell apart: 1/3, or 0.1 beside
-        10¹⁵.
+        It is that of the edges, or enough for ten steps in a bin. None if the edges fit no grid
+        that floating point can tell apart: 1/3, or 0.1 beside 10¹⁵.
         """
         edge_digits = (
             -int(Decimal(repr(float(edge))).normalize().as_tuple().exponent) for edge in self.edges
@@ -309,7 +337,7 @@ class Column:
         return None if digits > 12 or max(map(abs, self.edges)) * 10.0**digits > 2.0**50 else digits
 
     def _parse_numbers(self, cells: pd.Series) -> tuple[Array, Array]:
-        """The finite floats (n,), NaN for cells without a number, and a mask of the missing cells."""
+        """Return finite floats (n,), NaN for cells without a number, and a mask of missing ones."""
         if (
             isinstance(cells.dtype, np.dtype) and cells.dtype.kind in "iuf"
         ):  # what their texts say, without them
@@ -347,11 +375,14 @@ class Column:
 
 
 def missing_texts_of_reading(reading: str) -> frozenset[str]:
-    """The texts that mean a missing value under a way of reading cells."""
+    """Return the texts that mean a missing value if raw cells are read as `reading`."""
     return CASEFOLDED_MISSING_TEXTS if reading == ANY_CASE else MISSING_TEXTS
 
 
 def whole_number_bins(edges: Sequence[float]) -> tuple[Array, Array]:
-    """The first whole number of every bin and the one after the last bin, which includes its upper edge."""
+    """Return the first whole number of every bin, and the one after its last.
+
+    The last bin includes its upper edge.
+    """
     first = np.ceil(edges[:-1]).astype(np.int64)
     return first, np.append(first[1:], math.floor(edges[-1]) + 1)

@@ -1,8 +1,9 @@
-"""Ways to read a column's cells before they are counted: dates, amounts, spellings, first characters.
+"""Ways to read a column's raw cells before they are counted: dates, amounts, spellings.
 
-A reading is stated in the schema. It reads every cell by itself, whatever else the column holds, so
-replacing one person's rows changes what is read in those rows only. What it cannot read stays as it
-was written, and is then missing or refused like any other cell.
+A reading is stated in the schema; some take only the first characters. It reads every cell by
+itself, whatever else the column holds, so replacing one person's rows changes what is read in those
+rows only. What it cannot read stays as it was written, and is then missing or refused like any
+other cell.
 """
 
 import math
@@ -62,9 +63,10 @@ AMOUNT_PATTERNS = {
 
 
 def parse_cell_number(text: str, reading: str = AS_WRITTEN) -> float:
-    """The finite number in a cell's text, read as `reading` (of READINGS); NaN where it has none.
+    """Return the finite number in a cell's text, read as `reading`; NaN if it has none.
 
-    Without a reading a number has a decimal point, and no other sign between its digits.
+    `reading` is one of READINGS. Without a reading a number has a decimal point, and no other sign
+    between its digits.
     """
     if reading and type(text) is not NumberText:
         if reading in AMOUNT_PATTERNS:
@@ -83,7 +85,7 @@ def parse_cell_number(text: str, reading: str = AS_WRITTEN) -> float:
 
 
 def category_of_cell(text: str, reading: str = AS_WRITTEN) -> str:
-    """The category in a cell's text, read as `reading`."""
+    """Return the category in a cell's text, read as `reading`."""
     if reading == ANY_CASE:
         return canonical_text(
             casefold_text(canonical_text(text))
@@ -98,17 +100,20 @@ def category_of_cell(text: str, reading: str = AS_WRITTEN) -> str:
 
 
 def reads_categories(reading: str) -> bool:
-    """Whether a reading makes categories, not numbers."""
+    """Return whether a reading makes categories, not numbers."""
     return reading == ANY_CASE or reading in PREFIX_LENGTHS or reading.startswith("weekday")
 
 
 def casefold_text(text: str) -> str:
-    """The text without its letters' case and without spaces in and around it."""
+    """Return the text without its letters' case and without spaces in and around it."""
     return " ".join(text.split()).casefold()
 
 
 def parse_date(text: str, order: str) -> date | None:
-    """The day at the start of a text: year first where it has four digits, else in this order; None if invalid."""
+    """Return the day at the start of a text, or None if it is invalid.
+
+    The year is first if it has four digits, else the parts are in this order.
+    """
     match = YEAR_FIRST_PATTERN.fullmatch(text)
     if match:
         year, month, day = match.group(1, 3, 4)
@@ -128,7 +133,7 @@ def parse_date(text: str, order: str) -> date | None:
 
 
 def _hour_of_day(text: str) -> float:
-    """The hour of a text that begins with a day, 0 to 23; NaN where it says no time."""
+    """Return the hour, 0 to 23, of a text that begins with a day; NaN if it says no time."""
     match = HOUR_PATTERN.fullmatch(text)
     if not match:
         return math.nan
@@ -140,9 +145,9 @@ def _hour_of_day(text: str) -> float:
 
 
 def _parse_amount(match: re.Match) -> float:
-    """The number of an amount: `€ 1,234.50`, `12 %`, `-$3`; its unit is not converted.
+    """Return the number of an amount such as `€ 1,234.50`, `12 %` or `-$3`.
 
-    NaN for a sign alone, and for a number that is too large.
+    Its unit is not converted. NaN for a sign alone, and for a number that is too large.
     """
     number = float(f"{re.sub(r'[^0-9]', '', match['whole'] or '0')}.{match['part'] or 0}")
     if not (match["whole"] or match["part"]) or number == math.inf:

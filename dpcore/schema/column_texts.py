@@ -51,7 +51,7 @@ class ColumnTexts:
 
     @classmethod
     def from_series(cls, cells: pd.Series, reading: str = AS_WRITTEN) -> "ColumnTexts":
-        """The cells of a column of a table."""
+        """Return the distinct texts of a table's column and their counts."""
         texts, counts = count_texts(cells)
         return cls(tuple(texts), counts, len(cells) - int(counts.sum()), reading)
 
@@ -67,7 +67,10 @@ class ColumnTexts:
 
     @property
     def without_missing_markers(self) -> "ColumnTexts":
-        """The same cells, where a text for a missing value counts as empty, and each text occurs once."""
+        """The same texts, where texts for a missing value count as empty cells.
+
+        Each text occurs once.
+        """
         text_counts = {
             text: count
             for text, count in self._count_by_name(self.texts).items()
@@ -77,7 +80,7 @@ class ColumnTexts:
         return ColumnTexts(tuple(text_counts), counts, self.n - int(counts.sum()), self.read)
 
     def _count_by_name(self, names: Iterable[str]) -> dict[str, int]:
-        """The number of cells for each name, given one name for every text."""
+        """Return the number of cells for each name, given one name for every text."""
         cell_counts: dict[str, int] = {}
         for name, count in zip(names, self.counts.tolist(), strict=True):
             cell_counts[name] = cell_counts.get(name, 0) + count
@@ -90,9 +93,10 @@ class ColumnTexts:
 
     @cached_property
     def category_counts(self) -> dict[str, int]:
-        """The count of each category, except texts that cannot be one: too long, no Unicode, or the other's name.
+        """The count of each category, without texts that cannot be a category.
 
-        None of them is a way to say that a value is missing.
+        These are texts that are too long, no Unicode, or equal to the name of the category for all
+        others. No category is a way to say that a value is missing.
         """
         excluded = {OTHER_LABEL, MISSING_LABEL, *missing_texts_of_reading(self.read)}
         return {

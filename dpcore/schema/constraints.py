@@ -28,7 +28,7 @@ class _AllOrNothing:
     columns: Texts
 
     def restrict_to(self, names: Sequence[str]) -> Self | None:
-        """The part of the constraint on these columns alone; None where it involves another column."""
+        """Return the constraint if it involves only these columns; None otherwise."""
         return self if set(self.columns) <= set(names) else None
 
 
@@ -44,7 +44,7 @@ class ImpossibleCells(_AllOrNothing):
         return tuple(name for name, _ in self.cells)
 
     def allowed_tables(self, columns: Mapping[str, Column]) -> Iterator[AllowedTable]:
-        """The constraint's table with the possible cells marked."""
+        """Yield the constraint's table with the possible cells marked."""
         allowed = np.ones([columns[name].size for name in self.columns], dtype=bool)
         allowed[np.ix_(*(codes for _, codes in self.cells))] = False
         yield self.columns, allowed
@@ -57,16 +57,17 @@ class ImpossibleCells(_AllOrNothing):
 
 @value_object
 class NestedColumns(_AllOrNothing):
-    """A constraint: each listed cell of one column allows only certain cells of another, as a city its county.
+    """A constraint by which each listed cell of one column allows only certain cells of another.
 
-    What is missing, and what is not listed, may stand with anything.
+    A city, for instance, allows only its county. Missing cells, and cells that are not listed, may
+    go with anything.
     """
 
     columns: tuple[str, str]
     allowed_codes: tuple[tuple[int, tuple[int, ...]], ...]
 
     def allowed_tables(self, columns: Mapping[str, Column]) -> Iterator[AllowedTable]:
-        """The constraint's table with the possible cells marked."""
+        """Yield the constraint's table with the possible cells marked."""
         first_name, second_name = self.columns
         first = columns[first_name]
         second = columns[second_name]
@@ -84,20 +85,21 @@ class NestedColumns(_AllOrNothing):
 
 @value_object
 class OrderedColumns:
-    """A constraint: numbers of columns that never fall, such as start ≤ end; missing values are ignored.
+    """A constraint by which numbers never fall from column to column, such as start ≤ end.
 
-    Two cells can stand together if some number of the first is at most some number of the second.
+    Missing values are ignored. Two cells can go together if some number of the first is at most
+    some number of the second.
     """
 
     columns: Texts
 
     def restrict_to(self, names: Sequence[str]) -> "OrderedColumns | None":
-        """The order of the columns among these, if they are two or more; None otherwise."""
+        """Return the order of its columns among `names` if they are two or more; None otherwise."""
         remaining = tuple(name for name in self.columns if name in names)
         return OrderedColumns(remaining) if len(remaining) > 1 else None
 
     def allowed_tables(self, columns: Mapping[str, Column]) -> Iterator[AllowedTable]:
-        """The table of possible cells for each pair of columns."""
+        """Yield the table of possible cells for each pair of columns."""
         for a, b in combinations(self.columns, 2):
             first = columns[a]
             second = columns[b]
@@ -117,7 +119,10 @@ Constraint = ImpossibleCells | NestedColumns | OrderedColumns
 
 
 def merge_allowed_tables(tables: Iterator[tuple[Axes, Array]]) -> Tables:
-    """The tables by sorted axes, those over equal axes merged, without those that forbid nothing."""
+    """Return the tables by sorted axes, merged if over equal axes.
+
+    Tables that forbid nothing are left out.
+    """
     tables_by_axes: Tables = {}
     for axes, allowed in tables:
         order = np.argsort(axes)
@@ -128,10 +133,10 @@ def merge_allowed_tables(tables: Iterator[tuple[Axes, Array]]) -> Tables:
 
 
 def find_possible_row(shape: Sequence[int], allowed_tables: Tables) -> dict[int, int] | None:
-    """One possible record: a cell for every column in `allowed_tables`; None if no record is possible.
+    """Return one possible row as a cell for every column in `allowed_tables`.
 
-    Column by column, back where a column has no cell left. Raises TimeoutError where that takes too
-    many steps.
+    None if no row is possible. The search goes column by column, and back where a column has no
+    possible cell. Raises TimeoutError if that takes too many steps.
     """
     axes_by_column: dict[int, list[Axes]] = {}
     for axes in allowed_tables:
@@ -141,7 +146,10 @@ def find_possible_row(shape: Sequence[int], allowed_tables: Tables) -> dict[int,
     codes = {}
 
     def candidate_codes(a: int) -> Iterator[int]:
-        """The cells of column a that go with those chosen and leave some cell for every column still to be chosen."""
+        """Yield the cells of column a that are possible beside those chosen so far.
+
+        Each leaves some cell for every column still to be chosen.
+        """
         is_allowed = np.ones(shape[a], dtype=bool)
         for axes in axes_by_column[a]:
             part = allowed_tables[axes][tuple(codes.get(b, slice(None)) for b in axes)]
@@ -169,9 +177,10 @@ def find_possible_row(shape: Sequence[int], allowed_tables: Tables) -> dict[int,
 def replace_impossible_rows(
     codes: Array, possible: Array, fallback_codes: Mapping[int, int], rng: Rng
 ) -> Array:
-    """Synthetic rows (n, d) in which impossible rows are replaced by possible ones, drawn at random.
+    """Return synthetic rows (n, d) with impossible rows replaced by possible ones.
 
-    Where none can be, all get the cells `beside` in the columns that constraints speak of.
+    These are drawn at random. If none of them is possible, all get the cells `fallback_codes` in
+    the columns that constraints speak of.
     """
     if possible.all():
         return codes
@@ -187,11 +196,11 @@ def replace_impossible_rows(
 def put_rows_in_order(
     values: Array, lows: Array, redraw: Callable[[Array], Array]
 ) -> tuple[Array, Array]:
-    """Numbers (n, c) that never fall along a row, NaN aside, and a mask (n,) of the rows that were changed.
+    """Return numbers (n, c) that never fall along a row, and a mask (n,) of the changed rows.
 
-    `redraw` draws rows anew within their cells; what is still out of order after some times takes
-    the number beside it, or the least one of its cell, `lows` (n, c). Cells that can stand together
-    always leave room for that.
+    NaN is passed over. `redraw` draws rows anew within their cells; what is still out of order
+    after MAX_REDRAWS times takes the number beside it, or the least one of its cell, `lows` (n, c).
+    Cells that can go together always leave room for that.
     """
     values = values.copy()
     was_out_of_order = _rows_out_of_order(values)
@@ -213,5 +222,5 @@ def put_rows_in_order(
 
 
 def _rows_out_of_order(values: Array) -> Array:
-    """A mask of the rows in which some number is below an earlier one."""
+    """Return a mask of the rows in which some number is below an earlier one."""
     return np.asarray((values < np.fmax.accumulate(values, axis=1)).any(axis=1))

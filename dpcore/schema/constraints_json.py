@@ -21,7 +21,10 @@ ALLOWED_FORMS = '{"impossible": {NAME: values, …}}, {"within": [NAME, NAME], "
 
 
 def add_constraints_from_json(domain: Domain, constraint_specs: Any) -> Domain:
-    """The domain under a schema's constraints; InputError names the constraint, the column, and what is allowed."""
+    """Return the domain with the constraints of a schema file.
+
+    Raises InputError, which names the constraint, the column, and what is allowed.
+    """
     if constraint_specs is None:
         return domain
     if not isinstance(constraint_specs, list):
@@ -58,7 +61,7 @@ def add_constraints_from_json(domain: Domain, constraint_specs: Any) -> Domain:
 
 
 def constraints_to_json(domain: Domain) -> list[Json]:
-    """The constraints of a domain as the schema file writes them."""
+    """Return the constraints of a domain as the schema file writes them."""
     return [_constraint_to_json(constraint, domain) for constraint in domain.constraints]
 
 
@@ -156,7 +159,10 @@ def _find_column(domain: Domain, name: Any) -> Column:
 
 
 def _parse_codes(column: Column, spec: Any) -> tuple[int, ...]:
-    """The codes of cells named by a value, a range, null for the missing one, or a list of these."""
+    """Return the codes of the cells that a constraint names.
+
+    They are named by a value, a range, null for the missing one, or a list of these.
+    """
     codes = {
         code
         for item in (spec if isinstance(spec, list) else [spec])
@@ -207,7 +213,7 @@ def _codes_of_item(column: Column, item: Any) -> Sequence[int]:
 
 
 def _codes_in_range(column: Column, item: Mapping[Any, Any]) -> Sequence[int]:
-    """The cells of numbers that lie wholly between two numbers, both included."""
+    """Return the cells of numbers that lie wholly between two numbers, both included."""
     if column.values or not item or set(item) - {"from", "to"}:
         expected = (
             "holds categories: list them"
@@ -234,7 +240,10 @@ def _codes_in_range(column: Column, item: Mapping[Any, Any]) -> Sequence[int]:
 
 
 def _codes_to_json(column: Column, codes: Sequence[int]) -> list[Any]:
-    """The cells in the form that `_parse_codes` reads: categories by label, numbers as ranges, missing as null."""
+    """Return the cells in the form that `_parse_codes` reads.
+
+    Categories are written by label, numbers as ranges, missing as null.
+    """
     nonmissing_codes = [code for code in codes if code < column.nonmissing_size]
     missing = [None] if len(nonmissing_codes) < len(codes) else []
     if column.values:

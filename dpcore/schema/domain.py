@@ -24,18 +24,21 @@ from .text_format import DEFAULT_TEXT_FORMAT, TextFormat
 
 
 def sum_to_axes(table: Array, axes: Sequence[int], target_axes: Sequence[int]) -> Array:
-    """The table, one axis for each of `axes`, summed over all of them but `target_axes`, which then stand in that order."""
+    """Return a table summed over all of its axes but `target_axes`, in that order.
+
+    The table has one axis for each of `axes`.
+    """
     remaining_axes = [a for a in axes if a in target_axes]
     summed_table = table.sum(axis=tuple(i for i, a in enumerate(axes) if a not in target_axes))
     return summed_table.transpose([remaining_axes.index(a) for a in target_axes])
 
 
 class Countable:
-    """Records whose tables can be counted: `Rows`, or a source's counts, which have no single records to show.
+    """Rows of which tables can be counted: `Rows`, or a source that has only counts.
 
-    n is their number, `values` (r, d) are the distinct codes and `weights` (r,) the count of each:
-    InputError where only tables are known. Sums over records are left as they are where it is
-    `undivided`: answers are counts then, and exactly so.
+    A source's counts have no single rows to show. n is the number of rows, `values` (r, d) are the
+    distinct codes and `weights` (r,) the count of each: InputError where only tables are known.
+    Sums over rows are left as they are if `undivided`: answers are counts then, and exactly so.
     """
 
     n: int
@@ -78,7 +81,10 @@ class Rows(Countable):
         return int(self.weights.sum())
 
     def count(self, axes: Sequence[int], shape: Sequence[int]) -> Array:
-        """The number of records in each cell (size,) of the table on these columns, of these sizes."""
+        """Return the number of rows in each cell (size,) of the table on these columns.
+
+        `shape` are the sizes of the columns.
+        """
         index = np.ravel_multi_index(tuple(self.values[:, a] for a in axes), tuple(shape))
         return np.bincount(index, self.weights, minlength=math.prod(shape))
 
@@ -135,7 +141,10 @@ class Domain:
         return math.prod(self.shape)
 
     def axes(self, names: Sequence[str]) -> Axes:
-        """The positions of the named columns; InputError names the first one that is missing."""
+        """Return the positions of the named columns.
+
+        Raises InputError, which names the first one that is missing.
+        """
         for name in names:
             if name not in self._position_of_name:
                 raise InputError(
@@ -144,19 +153,22 @@ class Domain:
         return tuple(self._position_of_name[name] for name in names)
 
     def column(self, name: str) -> Column:
-        """The named column; InputError where there is none."""
+        """Return the named column; InputError if there is none."""
         return self.columns[self.axes([name])[0]]
 
     def shape_of(self, axes: Iterable[int]) -> Shape:
-        """The number of cells of each of the columns at these positions."""
+        """Return the number of cells of each of the columns at these positions."""
         return tuple(self.shape[a] for a in axes)
 
     def table_size(self, axes: Iterable[int]) -> int:
-        """The number of cells of the table over the columns at these positions."""
+        """Return the number of cells of the table over the columns at these positions."""
         return math.prod(self.shape_of(axes))
 
     def project(self, names: Sequence[str]) -> "Domain":
-        """The domain of the named columns only, in the given order, with the constraints on these alone."""
+        """Return the domain of the named columns only, in the given order.
+
+        It keeps the constraints on these columns alone.
+        """
         restricted = [constraint.restrict_to(names) for constraint in self.constraints]
         constraints = tuple(constraint for constraint in restricted if constraint)
         columns = tuple(self.columns[i] for i in self.axes(names))
@@ -165,7 +177,10 @@ class Domain:
 
     @cached_property
     def allowed_tables(self) -> Tables:
-        """The possible cells under constraints: for each set of sorted columns a table, one axis a column."""
+        """The possible cells under constraints: a table for each set of sorted columns.
+
+        A table has one axis a column.
+        """
         columns = {column.name: column for column in self.columns}
         tables = (
             table for constraint in self.constraints for table in constraint.allowed_tables(columns)
@@ -174,7 +189,10 @@ class Domain:
 
     @cached_property
     def example_possible_row(self) -> dict[int, int]:
-        """A cell for every column under constraints, possible together; InputError if there is no such record."""
+        """A cell for every column under constraints, possible together.
+
+        Raises InputError if there is no such row.
+        """
         try:
             row = find_possible_row(self.shape, self.allowed_tables)
         except TimeoutError:
@@ -187,7 +205,10 @@ class Domain:
 
     @cached_property
     def possible_cells(self) -> Array | None:
-        """A mask (k,) of the possible cells, None if all are possible; the cells must be few enough to list."""
+        """A mask (k,) of the possible cells, None if all are possible.
+
+        The cells must be few enough to list.
+        """
         if not self.allowed_tables:
             return None
         mask = np.ones(self.shape, dtype=bool)
@@ -196,14 +217,17 @@ class Domain:
         return mask.ravel()
 
     def possible_rows_mask(self, codes: Array) -> Array:
-        """A mask (n,) of the rows of codes (n, d) that no constraint forbids."""
+        """Return a mask (n,) of the rows of codes (n, d) that no constraint forbids."""
         mask = np.ones(len(codes), dtype=bool)
         for axes, allowed in self.allowed_tables.items():
             mask &= allowed[tuple(codes[:, a] for a in axes)]
         return mask
 
     def count_violations(self, rows: "Rows") -> list[tuple[Constraint, int]]:
-        """The number of records that break each constraint, as far as cells show it; from the records themselves."""
+        """Return the number of rows that break each constraint, as far as cells show it.
+
+        The numbers come from the rows themselves.
+        """
         single_constraint_domains = [
             replace(self, constraints=(constraint,)) for constraint in self.constraints
         ]
@@ -214,13 +238,16 @@ class Domain:
         return list(zip(self.constraints, counts, strict=True))
 
     def marginal(self, D: Array, names: Sequence[str]) -> Array:
-        """A distribution D (k,) summed down to the named columns, as cells of `project(names)`."""
+        """Return a distribution D (k,) summed down to the named columns.
+
+        The result has the cells of `project(names)`.
+        """
         return sum_to_axes(
             D.reshape(self.shape), range(len(self.columns)), self.axes(names)
         ).ravel()
 
     def encode(self, frame: pd.DataFrame) -> Rows:
-        """The table as grouped codes; columns outside the schema are ignored.
+        """Return the table as grouped codes; columns outside the schema are ignored.
 
         Raises InputError for an empty table, one row, a missing or doubled column, or a cell the
         schema refuses.
@@ -231,7 +258,10 @@ class Domain:
         )
 
     def cells_by_column(self, frame: pd.DataFrame) -> list[tuple[Column, pd.Series]]:
-        """The columns with a table's raw cells (n,) for each; InputError unless each is there exactly once."""
+        """Return the domain's columns with the table's raw cells (n,) for each.
+
+        Raises InputError unless each is in the table exactly once.
+        """
         positions = self.column_positions([str(c) for c in frame.columns])
         return [
             (c, pd.Series(frame.iloc[:, i]).reset_index(drop=True))
@@ -239,7 +269,10 @@ class Domain:
         ]
 
     def column_positions(self, columns: Sequence[str]) -> list[int]:
-        """The position of each column of the domain in a table; InputError unless the table has it exactly once."""
+        """Return the position of each column of the domain in a table.
+
+        Raises InputError unless the table has it exactly once.
+        """
         for name in self.names:
             occurrences = columns.count(name)
             if occurrences != 1:
@@ -250,31 +283,35 @@ class Domain:
         return [columns.index(name) for name in self.names]
 
     def group_rows(self, codes: Array) -> Rows:
-        """The codes (n, d) grouped into distinct rows and their counts."""
+        """Return the codes (n, d) grouped into distinct rows and their counts."""
         if self.size < 2**62:
             index, counts = np.unique(self.cell_numbers(codes), return_counts=True)
             return Rows(self.codes_of_cells(index), counts)
         return Rows(*np.unique(codes, axis=0, return_counts=True))
 
     def cell_numbers(self, codes: Array) -> Array:
-        """The cell number (n,) of each row of codes (n, d); the last column varies fastest."""
+        """Return the cell number (n,) of each row of codes (n, d).
+
+        The last column varies fastest.
+        """
         return np.asarray(np.ravel_multi_index(tuple(codes.T), self.shape))
 
     def codes_of_cells(self, cells: Array) -> Array:
-        """The codes (n, d) of each numbered cell (n,), as `cell_numbers` numbers them."""
+        """Return the codes (n, d) of each numbered cell (n,), as `cell_numbers` numbers them."""
         return np.column_stack(np.unravel_index(cells, self.shape))
 
     def decode(self, codes: Array, rng: Rng) -> pd.DataFrame:
-        """A table for codes (n, d), with numbers drawn uniformly in their bins."""
+        """Return a table for codes (n, d), with numbers drawn uniformly in their bins."""
         return pd.DataFrame(
             {c.name: c.decode(codes[:, i], rng) for i, c in enumerate(self.columns)}
         )
 
     def decode_rounded(self, codes: Array, rng: Rng) -> pd.DataFrame:
-        """A table for codes (n, d) as synthetic rows show it: `decode`, rounded to each column's grain.
+        """Return a table for codes (n, d) as synthetic rows show it, with rounded numbers.
 
-        No row breaks a constraint: those that would are others of these rows, and numbers are drawn
-        in order.
+        It is that of `decode`, rounded to each column's `decimal_places`. No row breaks a
+        constraint: those that would are replaced by others of these rows, and numbers are drawn in
+        order.
         """
         if self.allowed_tables:
             codes = replace_impossible_rows(
@@ -291,7 +328,10 @@ class Domain:
     def _redraw_in_order(
         self, frame: pd.DataFrame, codes: Array, names: Sequence[str], rng: Rng
     ) -> None:
-        """Draw the numbers of these columns again, within their cells, until they never fall along a row."""
+        """Draw the numbers of these columns again until they never fall along a row.
+
+        They stay within their cells.
+        """
         axes = self.axes(names)
         columns = [(self.columns[a], codes[:, a]) for a in axes]
 

@@ -23,10 +23,11 @@ PRIVATE_COLUMN_KEYS = {"kind", "read", "ordered", "values", "bounds", "bins", "m
 
 @value_object
 class UnknownColumn:
-    """A column whose values or bounds will be measured: its kind, its reading, and its largest number of bins.
+    """A column whose values or bounds will be measured.
 
-    `quantiles` asks for bins that hold about as many records each, else they are as wide as each
-    other; whole numbers get a cell each where there are no more than `bins` of them.
+    It states its kind, its reading, and its largest number of bins. `quantiles` asks for bins that
+    hold about as many rows each, else they are as wide as each other; whole numbers get a cell each
+    if there are no more than `bins` of them.
     """
 
     name: str
@@ -56,7 +57,10 @@ class UnknownColumn:
         )
 
     def column_of_values(self, values: Sequence[str], missing: bool = False) -> Column:
-        """The column with these values and one for all others; missing cells are among those or have their own."""
+        """Return the column with these values and one for all others.
+
+        Missing cells are among those others or have their own.
+        """
         return Column(
             name=self.name,
             kind=self.kind,
@@ -67,13 +71,16 @@ class UnknownColumn:
         )
 
     def column_of_bins(self, edges: Sequence[float]) -> Column:
-        """The column with these bins: numbers outside are clipped, and other texts count as missing."""
+        """Return the column with these bins.
+
+        Numbers outside are clipped, and other texts count as missing.
+        """
         common: Json = {"name": self.name, "kind": self.kind, "ordered": True, "read": self.read}
         common |= {"missing": "category", "out_of_range": "clip", "unreadable": "missing"}
         return Column(**common, low=edges[0], high=edges[-1], edges=tuple(edges))
 
     def column_of_integers(self, low: int, high: int) -> Column:
-        """The column with a cell for every whole number in low..high."""
+        """Return the column with a cell for every whole number in low..high."""
         return replace(self.column_of_bins([low, high + 1]), low=low, high=high, edges=())
 
 
@@ -94,7 +101,7 @@ class PartialSchema:
         return self.placeholder.names
 
     def project(self, names: Sequence[str]) -> "PartialSchema":
-        """The schema of the named columns only; InputError names one that is missing."""
+        """Return the schema of the named columns only; InputError names one that is missing."""
         column_by_name = {c.name: c for c in self.unknown_columns}
         return PartialSchema(
             self.placeholder.project(names),
@@ -102,7 +109,7 @@ class PartialSchema:
         )
 
     def fill_in(self, measured_columns: Mapping[str, Column]) -> Domain:
-        """The domain, with measured columns in place of the open ones."""
+        """Return the domain, with measured columns in place of the unknown ones."""
         columns = {c.name: c for c in self.placeholder.columns} | {
             c.name: measured_columns[c.name] for c in self.unknown_columns
         }
@@ -131,13 +138,13 @@ class PartialSchema:
 
 
 def has_private_columns(schema: Any) -> bool:
-    """Whether any column of a schema file is marked as private, to be measured."""
+    """Return whether any column of a schema file is marked as private, to be measured."""
     columns = schema.get("columns") if isinstance(schema, Mapping) else None
     return isinstance(columns, Mapping) and any(map(is_private_entry, columns.values()))
 
 
 def partial_schema_from_json(schema: Any) -> PartialSchema:
-    """A schema with private parts, read from JSON; InputError names column and key.
+    """Return a schema with private parts, read from JSON; InputError names column and key.
 
     A constraint that speaks of a column to be measured is refused: which of its cells it forbids
     cannot be said yet.
@@ -185,7 +192,7 @@ def partial_schema_from_json(schema: Any) -> PartialSchema:
 
 
 def partial_schema_to_json(schema: PartialSchema) -> Json:
-    """The schema file of the open columns."""
+    """Return the schema file of a partial schema."""
     entries = {}
     for c in schema.unknown_columns:
         entry: Json = {"kind": c.kind}
@@ -205,7 +212,10 @@ def partial_schema_to_json(schema: PartialSchema) -> Json:
 
 
 def private_entry(spec: Json) -> Json:
-    """The schema entry of a column to be measured, from one with less said; bins stay as they were entered."""
+    """Return the schema entry of a column to be measured, from one with less said.
+
+    Bins stay as they were entered.
+    """
     if spec.get("kind") == "categorical":
         return _value_free_entry(spec) | {"values": PRIVATE}
     entry = _value_free_entry(spec) | {"bounds": PRIVATE}
@@ -215,12 +225,12 @@ def private_entry(spec: Json) -> Json:
 
 
 def _value_free_entry(spec: Json) -> Json:
-    """The parts of a column's schema entry that do not depend on its values."""
+    """Return the parts of a column's schema entry that do not depend on its values."""
     return {key: spec[key] for key in ("kind", "read", "ordered") if key in spec}
 
 
 def _columns_in_constraint(constraint: Any) -> list[str]:
-    """The columns that a constraint of a schema file names, even if it is otherwise wrong."""
+    """Return the columns that a schema file's constraint names, even if it is otherwise wrong."""
     name_lists = (
         [value for key, value in constraint.items() if key != "which"]
         if isinstance(constraint, Mapping)
@@ -236,7 +246,7 @@ def _columns_in_constraint(constraint: Any) -> list[str]:
 
 
 def is_private_entry(spec: Any) -> bool:
-    """Whether a schema file marks this column as private, to be measured."""
+    """Return whether a schema file marks this column as private, to be measured."""
     return isinstance(spec, Mapping) and PRIVATE in (
         spec.get("values"),
         spec.get("bounds"),
@@ -245,7 +255,10 @@ def is_private_entry(spec: Any) -> bool:
 
 
 def _probe_entry(spec: Json) -> Json:
-    """A closed column of the same kind and reading, whose checks find errors in the open one."""
+    """Return an ordinary column entry of the same kind and reading as an unknown one.
+
+    Its checks find errors in the unknown one.
+    """
     return _value_free_entry(spec) | (
         {"values": [OTHER_LABEL]}
         if spec.get("kind") == "categorical"

@@ -134,7 +134,10 @@ def _parse_domain(columns: Json, peeked: bool) -> Domain:
 
 
 def text_format_from_json(entry: Any) -> TextFormat:
-    """The format of a text file, from the entry "file" of a schema; InputError for anything else."""
+    """Return the format of a text file, from the entry "file" of a schema.
+
+    Raises InputError for anything else.
+    """
     if not isinstance(entry, Mapping):
         raise InputError('"file" must be a JSON object, with delimiter, encoding or line_breaks')
     for name, value in entry.items():
@@ -255,7 +258,7 @@ def _parse_values(name: str, spec: Json) -> tuple:
 
 
 def _parse_bounds(name: str, kind: str, spec: Json) -> Json:
-    """The low, high and edges of a numeric or integer column."""
+    """Return the low, high and edges of a numeric or integer column."""
     if "size" in spec:
         _check_value_keys(name, spec, ("size",))
         size = spec["size"]

@@ -28,7 +28,7 @@ class TextFormat:
         return ENCODING_NAMES[self.encoding] + separator + line_breaks
 
     def to_json(self) -> Json:
-        """The entry "file" of a schema: only the settings that differ from the default."""
+        """Return the entry "file" of a schema: only the settings that differ from the default."""
         return {
             name: value for name, value in vars(self).items() if value != getattr(TextFormat, name)
         }

@@ -75,7 +75,7 @@ def test_the_lessons_begin_with_one_patient_and_lead_to_each_of_them():
         (bars,) = drawn["data"]
         known, hidden = (
             np.median(lesson.values[:, EPSILON_STOPS.index(epsilon), place])
-            for epsilon, place in (lesson.known, lesson.hidden)
+            for epsilon, place in (lesson.reference, lesson.hidden)
         )
         assert plotly_numbers(bars["x"])[:2] == approx([known, hidden if lesson is seen else 0.0])
         assert (bars["text"][1] == "<b>?</b>") is (lesson is not seen), (
@@ -112,7 +112,7 @@ def test_a_wrong_guess_is_told_what_it_was_and_the_bars_that_follow_epsilon_are_
     assert drawn == approx(below[["Child", "Adult"]].to_numpy(), rel=0.5), (
         "the same run, unless it was made before"
     )
-    assert data["words"][0][data["at"]] == f"children: {drawn[0]:.1%}; adults: {drawn[1]:.1%}."
+    assert data["sentences"][0][data["at"]] == f"children: {drawn[0]:.1%}; adults: {drawn[1]:.1%}."
     falling = np.array(data["synthetic"])[0, :, 0]
     assert falling[0] > 5 * falling[-1]
 

@@ -129,12 +129,12 @@ def test_start_has_a_chart_before_any_click_and_follows_epsilon():
         "no bar at the end of its range"
     )
     assert stop(data) == "ε = 0.1"
-    assert "ε = 0.1**" in data["words"][0][at]
-    assert "50.4 times in 100" in data["words"][0][at]
+    assert "ε = 0.1**" in data["sentences"][0][at]
+    assert "50.4 times in 100" in data["sentences"][0][at]
     frames_are_runs(data)
     data = follower_values(open_page("app", epsilon="1"))
     assert stop(data) == "ε = 1"
-    assert "54 times in 100" in data["words"][0][data["at"]]
+    assert "54 times in 100" in data["sentences"][0][data["at"]]
 
 
 @parametrize(
@@ -157,7 +157,7 @@ def frames_are_runs(data):
         released = data["synthetic"][drawing][EPSILON_OPTIONS.index(epsilon)]
         assert released == run.release.answers(shown).tolist()
         off = float(np.abs(np.subtract(released, data["real"])).max())
-        said = data["words"][drawing][EPSILON_OPTIONS.index(epsilon)]
+        said = data["sentences"][drawing][EPSILON_OPTIONS.index(epsilon)]
         assert f"off by **{round(rows.n * off):,} of {rows.n:,} people**" in said
     assert np.array_equal(data["low"], np.min(data["synthetic"], axis=0))
     assert np.array_equal(data["high"], np.max(data["synthetic"], axis=0))
@@ -228,7 +228,7 @@ def test_a_lesson_asks_first_and_then_shows_and_explains(key):
     app = open_page("explore", lesson=key, sample=lesson.settings["sample"])
     (asked,) = figures(app)
     assert asked["data"][0]["text"][1] == "<b>?</b>", "the answer is no part of the question"
-    assert app.radio[0].help == (glossary_words.glossary_tooltip(*lesson.words) or "")
+    assert app.radio[0].help == (glossary_words.glossary_tooltip(*lesson.glossary_terms) or "")
     right = lesson.answers[lesson.find_answer().right_answer_index]
     app.radio[0].set_value(right).run()
     click_and_wait(app, "Reveal")

@@ -51,7 +51,12 @@ def test_pages_card_review_and_files_say_one_guess_rate_and_one_factor(facts):
     guarantee = pages[-1]
     among = [heading(guarantee), *map(visible_text, pages[:-1])]
     sentence = " ".join(guess_tile_texts(promise.max_guess_probability()))
-    for words in (start["words"][0][start["at"]], *among, facts["card.html"], facts["review.html"]):
+    for words in (
+        start["sentences"][0][start["at"]],
+        *among,
+        facts["card.html"],
+        facts["review.html"],
+    ):
         assert set(re.findall(rf"guesses right at most {TIMES}", words)) == {right}, words
         assert sentence in " ".join(re.sub(r"<[^>]+>|[*]", " ", words).split())
     for name in ("card.html", "review.html"):

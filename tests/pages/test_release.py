@@ -646,14 +646,18 @@ def peeks(source):
 
 
 def shown_to_all(source):
-    return [(path, name) for path, name, by in peeks(source) if "peek" not in by]
+    return [
+        (path, name) for path, name, by in peeks(source) if "hide_in_stakeholder_view" not in by
+    ]
 
 
 def test_every_section_of_a_private_peek_can_be_hidden():
     source = Source.real()
     assert len(peeks(source)) > 10
     assert shown_to_all(source) == []
-    breach = {"pages/_ui/planted.py": "def planted():\n    heading('Real', Tag.PEEK)"}
+    breach = {
+        "pages/_ui/planted.py": "def planted():\n    draw_heading('Real', Provenance.REAL_DATA)"
+    }
     assert shown_to_all(source.with_breach(breach)) == [("pages/_ui/planted.py", "planted")]
 
 
@@ -666,5 +670,5 @@ def _peeks(function):
         for n in ast.walk(f)
     }
     own = (n for n in ast.walk(function) if n not in within)
-    calls = (n for n in own if isinstance(n, ast.Call) and ast.unparse(n.func) == "heading")
-    return any("Tag.PEEK" in map(ast.unparse, call.args[1:]) for call in calls)
+    calls = (n for n in own if isinstance(n, ast.Call) and ast.unparse(n.func) == "draw_heading")
+    return any("Provenance.REAL_DATA" in map(ast.unparse, call.args[1:]) for call in calls)

@@ -11,10 +11,10 @@ from .confidence_levels import check_level, sampling_standard_errors, two_sided_
 def cell_intervals(
     unbiased_answers: UnbiasedAnswers, tables: Marginals, n: float, *, level: float = 0.95
 ) -> dict[str, Array]:
-    """The bounds `low`, `high`, `population_low`, `population_high` (m,) of all cells; NaN for unmeasured tables.
+    """Return confidence bounds (m,) of all cells of tables; NaN for unmeasured tables.
 
-    As `questions.answer` of every cell: shares ± z standard errors, with what sampling n records
-    adds, within [0, 1].
+    They are `low`, `high`, `population_low`, `population_high`. As `question_interval` of every
+    cell: shares ± z standard errors, with what sampling n rows adds, within [0, 1].
     """
     z = two_sided_quantile(check_level(level), laplace=unbiased_answers.laplace)
     shares = unbiased_answers.answers(tables)

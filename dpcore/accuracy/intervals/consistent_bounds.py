@@ -27,13 +27,14 @@ Band = tuple[float, float]
 def compatible_bounds(
     unbiased_answers: UnbiasedAnswers, question: Question, n: float, level: float
 ) -> tuple[Band, Band] | None:
-    """Bands of a question's share, in the table and in the population; None where no known table bounds it.
+    """Return bands of a question's share, in the table and in the population.
 
-    Values of a column that the question treats alike are one, so that few cells x ≥ 0, Σx = 1, are
-    left. Of them the noisy tables on some of the question's columns say F shares; all F are within
-    z standard errors at once, with z at 1 − (1 − level)/F (Bonferroni). The ends are the least and
-    the largest answer of all x that agree: conservative, and wide where columns that were not
-    measured together may be tied in any way (Fréchet's bounds without noise).
+    None if no known table bounds it. Values of a column that the question treats alike are one, so
+    that few cells x ≥ 0, Σx = 1, are left. Of them the noisy tables on some of the question's
+    columns say F shares; all F are within z standard errors at once, with z at 1 − (1 − level)/F
+    (Bonferroni). The ends are the least and the largest answer of all x that agree: conservative,
+    and wide where columns that were not measured together may be tied in any way (Fréchet's bounds
+    without noise).
     """
     axes, g = axes_and_values(question.workload)
     class_of_value, g = _merge_equal_values(axes, g)
@@ -60,7 +61,7 @@ def compatible_bounds(
 
 
 def _merge_equal_values(axes: Axes, g: Array) -> tuple[dict[int, Array], Array]:
-    """The class of each value in each column that matters, and the question on classes.
+    """Return the class of each value in each column that matters, and the question on classes.
 
     The class for which the question is answered lowest comes first: statements leave it out.
     """
@@ -82,7 +83,10 @@ def _merge_equal_values(axes: Axes, g: Array) -> tuple[dict[int, Array], Array]:
 def _measured_constraints(
     unbiased_answers: UnbiasedAnswers, class_of_value: dict[int, Array], shape: tuple[int, ...]
 ) -> Iterator[tuple[Array, float, float]]:
-    """The known sums of classes: the cells (in one line), their share, and its standard error from noise."""
+    """Yield the known sums of classes: cells, their share, and its standard error from noise.
+
+    The cells are in one line.
+    """
     axes = tuple(class_of_value)
     for size in range(1, min(len(axes), MAX_DECOMPOSED_COLUMNS) + 1):
         for positions in combinations(range(len(axes)), size):
@@ -106,7 +110,10 @@ def _measured_constraints(
 
 
 def _solve_for_bounds(A: csr_array, shares: Array, tolerances: Array, g: Array) -> Band:
-    """The least and largest ⟨g, x⟩ of distributions x with |Ax − shares| ≤ t · room, for the least feasible t ≥ 1."""
+    """Return the least and largest ⟨g, x⟩ of distributions x with bounded |Ax − shares|.
+
+    The bound is t · tolerances; t ≥ 1 is the least feasible one.
+    """
     two_sided_matrix = vstack([A, -A])
     centres = np.concatenate([shares, -shares])
     widths = np.concatenate([tolerances, tolerances])

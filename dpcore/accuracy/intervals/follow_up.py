@@ -16,10 +16,11 @@ MIN_HALF_WIDTH = 1e-6  # half of an interval, as a share
 
 @value_object
 class FollowUpMeasurement:
-    """A further release for a question: the table to measure, as --queries, and its ε at δ; 0 if none is needed.
+    """A further release for a question: the table to measure, as --queries, and its ε at δ.
 
-    `half_width` is half of the interval that both releases together give. `mu`: its noise has the
-    standard deviation √2/(nμ) on every cell, n being what is counted for the noise.
+    ε is 0 if none is needed. `within` is half of the interval that both releases together give.
+    `mu`: its noise has the standard deviation √2/(nμ) on every cell, n being what is counted for
+    the noise.
     """
 
     queries: str
@@ -39,13 +40,14 @@ def plan_follow_up(
     *,
     level: float = 0.95,
 ) -> FollowUpMeasurement:
-    """The cheapest measurement of the question's own table that makes z standard errors ≤ `half_width`.
+    """Return the cheapest measurement that makes a question's interval narrow enough.
 
-    The table M gets Gaussian noise σ on its k_M cells; put together with what is known, part S then
-    has the variance 1/(1/v_S + k_S/(σ² k_M)), as in `known.pooled`, and the answer Σ_S ‖h_S‖² times
-    that. σ = √2/(nμ), as one replaced record moves two cells by 1/n (n/b where a person has b
-    rows). Raises InputError for `half_width` outside 1e-6..0.5 and at δ = 0, where no Gaussian
-    noise keeps a promise.
+    It is of the question's own table, and makes z standard errors ≤ `half_width`. The table M gets
+    Gaussian noise σ on its k_M cells; put together with what is known, part S then has the variance
+    1/(1/v_S + k_S/(σ² k_M)), as in `pool_tables`, and the answer Σ_S ‖h_S‖² times that. σ =
+    √2/(nμ), as one replaced row moves two cells by 1/n (n/b where a person has b rows). Raises
+    InputError for `half_width` outside 1e-6..0.5 and at δ = 0, where no Gaussian noise keeps a
+    promise.
     """
     if not MIN_HALF_WIDTH <= half_width <= 0.5:
         raise InputError(

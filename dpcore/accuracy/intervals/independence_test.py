@@ -1,4 +1,7 @@
-"""A test of whether two columns are linked, from what was released alone: post-processing, so it costs nothing."""
+"""A test of whether two columns are linked, from a release alone.
+
+It is post-processing, so it costs nothing.
+"""
 
 from collections.abc import Sequence
 
@@ -19,7 +22,10 @@ BISECTION_HALVINGS = 40
 
 @value_object
 class IndependenceTest:
-    """A test result on two columns: the chance of a `statistic` as large without a link, or why it is unknown."""
+    """The result of an independence test on two columns.
+
+    It is the chance of a `statistic` as large without a link, or why that is unknown.
+    """
 
     columns: tuple[str, str]
     p_value: float | None
@@ -36,16 +42,16 @@ def run_independence_test(
     repeats: int = SIMULATED_TABLES,
     seed: int = 0,
 ) -> IndependenceTest:
-    """The test of whether two columns are independent in the population of n rows, by noisy tables alone.
+    """Test whether two columns are independent in the population of n rows, by noisy tables.
 
     The statistic is X = ‖table − product of its margins‖₂, which by parts is ‖part_ab − part_a
     part_bᵀ‖₂. Its law under independence comes from `repeats` tables of n rows, drawn from
     independent columns and given fresh noise of the same variances; p = (1 + #{X* as far above
     chance as X})/(repeats + 1), with chance as `_statistic_and_excess` says. The columns drawn from
     have the released margins, shrunk until they are as long (‖part‖²) as these are without their
-    noise: margins with noise on noise would be too uneven, and the test would find too little.
-    Where some noise is Laplace noise, fresh noise is. Raises InputError for columns that are not
-    two of the domain's.
+    noise: margins with noise on noise would be too uneven, and the test would find too little. If
+    some noise is Laplace noise, fresh noise is. Raises InputError for columns that are not two of
+    the domain's.
     """
     names = tuple(columns)
     domain = unbiased_answers.domain
@@ -85,10 +91,10 @@ def run_independence_test(
 
 
 def excess_dependence(unbiased_answers: UnbiasedAnswers, n: float) -> dict[tuple[str, str], float]:
-    """The share of X² that is more than chance makes, from 0 to 1, of each measured pair of columns, largest first.
+    """Return the share of X², 0 to 1, beyond chance for each measured pair of columns.
 
-    0 where the pair's noisy table shows nothing but noise and the luck of n rows. See
-    `run_independence_test`.
+    The largest share is first. 0 if the pair's noisy table shows nothing but noise and the luck of
+    n rows. See `run_independence_test`.
     """
     names = unbiased_answers.domain.names
     excess_by_pair = {}
@@ -103,7 +109,10 @@ def excess_dependence(unbiased_answers: UnbiasedAnswers, n: float) -> dict[tuple
 
 
 def _pair_parts(unbiased_answers: UnbiasedAnswers, pair: Axes) -> tuple[list[Array], list[float]]:
-    """The parts (1, k_a), (1, k_b) and (1, k_a, k_b) of a pair's margins and of itself, and their noise's variances."""
+    """Return the parts of a pair's margins and of the pair itself, and their noise variances.
+
+    The parts are (1, k_a), (1, k_b) and (1, k_a, k_b).
+    """
     column_sets = ((pair[0],), (pair[1],), pair)
     parts = [
         unbiased_answers.parts[unbiased_answers.part_slices[S]].reshape(
@@ -117,12 +126,12 @@ def _pair_parts(unbiased_answers: UnbiasedAnswers, pair: Axes) -> tuple[list[Arr
 def _statistic_and_excess(
     parts: Sequence[Array], variances: Sequence[float], n: int
 ) -> tuple[Array, Array]:
-    """The statistic X (r,) of many tables, from parts (r, k_a), (r, k_b), (r, k_a, k_b), and X² beyond chance (r,).
+    """Return the statistic X (r,) of many tables, and X² beyond chance (r,).
 
-    Chance is the mean of X² under independence: (1 − ‖p‖²)(1 − ‖q‖²)/n by drawing n rows, and noise
-    of the variances v_ab on the pair, and v_a, v_b on the margins that are multiplied. The lengths
-    in it are those of each table's own margins without noise, so that how well lengths are known
-    does not matter.
+    The parts are (r, k_a), (r, k_b), (r, k_a, k_b). Chance is the mean of X² under independence: (1
+    − ‖p‖²)(1 − ‖q‖²)/n by drawing n rows, and noise of the variances v_ab on the pair, and v_a, v_b
+    on the margins that are multiplied. The lengths in it are those of each table's own margins
+    without noise, so that how well lengths are known does not matter.
     """
     a, b, pair_parts = parts
     v_a, v_b, v_ab = variances
@@ -141,12 +150,15 @@ def _statistic_and_excess(
 
 
 def _squared_lengths(parts: Array, variance: float) -> Array:
-    """Unbiased estimates (r,) of the squared lengths of margins' parts (r, k) without their noise."""
+    """Return unbiased estimates (r,) of the squared lengths of margins' parts (r, k).
+
+    The lengths are those without noise.
+    """
     return (parts**2).sum(axis=1) - (parts.shape[1] - 1) * variance
 
 
 def _draw_noise(shape: tuple[int, ...], variance: float, laplace: bool, rng: Rng) -> Array:
-    """Fresh Gaussian or Laplace noise of this variance, in this shape."""
+    """Draw fresh Gaussian or Laplace noise of this variance, in this shape."""
     scale = np.sqrt(variance)
     return (
         rng.laplace(scale=scale / np.sqrt(2), size=shape)
@@ -156,7 +168,10 @@ def _draw_noise(shape: tuple[int, ...], variance: float, laplace: bool, rng: Rng
 
 
 def _shrink_margin(part: Array, variance: float) -> Array:
-    """A margin shrunk to its length without noise: the distribution nearest to 1/k + c part, by bisection."""
+    """Return a margin shrunk to its length without noise.
+
+    It is the distribution nearest to 1/k + c part, by bisection.
+    """
     k = len(part)
     squared_length = _squared_lengths(part[None], variance)[0]
 
@@ -173,7 +188,7 @@ def _shrink_margin(part: Array, variance: float) -> Array:
 
 
 def _result_sentence(names: Texts, p: float) -> str:
-    """The result of a test in a sentence."""
+    """Return the result of a test in a sentence."""
     frequency_text = f"{1000 * p:.0f} of 1,000" if p < 0.1 else f"{100 * p:.0f} of 100"
     finding = "shows a link" if p < SIGNIFICANCE_LEVEL else "shows no link"
     return (

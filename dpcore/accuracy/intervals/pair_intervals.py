@@ -1,9 +1,9 @@
-"""Intervals of a difference, a ratio or an odds ratio of two shares of the same rows, which may overlap.
+"""Intervals of a difference, a ratio or an odds ratio of two shares of the same rows.
 
-Two questions of one table are paired proportions. Each row lies in one of four cells: both
-questions hold, only the first, only the second, neither. A share of few rows is skew, so that the
-estimate and its error must move together: all four cells get pseudo-rows, and every share follows
-from the same cells.
+The shares may overlap. Two questions of one table are paired proportions. Each row lies in one of
+four cells: both questions hold, only the first, only the second, neither. A share of few rows is
+skew, so that the estimate and its error must move together: all four cells get pseudo-rows, and
+every share follows from the same cells.
 
 - Estimate: z²/4 pseudo-rows in each cell, z being the normal quantile. Each share then moves
   towards ½ by z² rows, as Agresti and Coull do for one share (1998, The American Statistician
@@ -45,10 +45,10 @@ Covariance = tuple[Any, Any, Any]  # variance of the first share, covariance, va
 
 @frozen
 class PairedShares:
-    """Unbiased shares of two questions and of both at once, arrays of one shape (s,), and their noise.
+    """Unbiased shares of two questions and of both at once, and the covariance of their noise.
 
-    `noise` (3, 3) is the covariance of the noise of the three; (2, 2) and `both` None where nothing
-    says the joint share.
+    The shares are arrays of one shape (s,). `noise` (3, 3) is the covariance of the noise of the
+    three; (2, 2) and `both` None if nothing says the joint share.
     """
 
     first: Array
@@ -64,7 +64,10 @@ class PairedShares:
 
 @frozen
 class Quantiles:
-    """Numbers of standard errors: of sampling, with noise, and with noise at half the error each for two bands."""
+    """The numbers of standard errors on either side of an interval.
+
+    They are for sampling, with noise, and with noise at half the error each for two bands.
+    """
 
     sampling: float
     noisy: float
@@ -72,20 +75,24 @@ class Quantiles:
 
 
 def quantiles(level: float, *, laplace: bool) -> Quantiles:
-    """The quantiles at a confidence level; larger ones where some noise is Laplace noise."""
+    """Return the quantiles at a confidence level; larger ones if some noise is Laplace noise."""
     halved = two_sided_quantile((1 + level) / 2, laplace=laplace)
     return Quantiles(two_sided_quantile(level), two_sided_quantile(level, laplace=laplace), halved)
 
 
 def table_ends(shares: PairedShares, kind: str, z: Quantiles) -> Ends:
-    """The ends (s,) of a comparison in the table: noise alone; infinite where nothing bounds it."""
+    """Return the ends (s,) of the interval of a comparison in the table, from noise alone.
+
+    They are infinite where nothing bounds it.
+    """
     return _ends(kind, shares.first, shares.second, shares.apart, shares.apart, z)
 
 
 def population_ends(shares: PairedShares, kind: str, n: float, z: Quantiles) -> Ends:
-    """The ends (s,) of a comparison in the population that n rows were drawn from: noise and sampling.
+    """Return the ends (s,) of the interval of a comparison in the population.
 
-    They are never inside the table's own, which pseudo-rows alone could move.
+    The n rows were drawn from that population: noise and sampling count. The ends are never inside
+    the table's own, which pseudo-rows alone could move.
     """
     rows = z.sampling**2
     p = _added(shares.first, 1 / 2, n, rows)
@@ -98,12 +105,15 @@ def population_ends(shares: PairedShares, kind: str, n: float, z: Quantiles) -> 
 
 
 def _added(share: Array, part: float, n: float, rows: float) -> Array:
-    """The share of n rows after pseudo-rows were added, a `part` of which counts."""
+    """Return the share of n rows after pseudo-rows were added, a `part` of which counts."""
     return (n * share + part * rows) / (n + rows)
 
 
 def _sampling(shares: PairedShares, kind: str, n: float, z: float) -> Covariance:
-    """The covariance of two shares from drawing n rows, never too large for the contrast of this kind."""
+    """Return the covariance of two shares from drawing n rows.
+
+    It is never too large for the contrast of this kind.
+    """
     p = np.clip(shares.first, 0, 1)
     q = np.clip(shares.second, 0, 1)
     rows = 2 * z**2
@@ -130,7 +140,10 @@ def _sampling(shares: PairedShares, kind: str, n: float, z: float) -> Covariance
 
 
 def _contrast(kind: str, p: Array, q: Array) -> tuple[Any, Any]:
-    """The factors (α, β) of the contrast α·first − β·second that a comparison tests, at shares inside (0, 1)."""
+    """Return the factors (α, β) of the contrast α·first − β·second that a comparison tests.
+
+    The shares are inside (0, 1).
+    """
     if kind == "difference":
         return 1.0, 1.0
     if kind == "ratio":
@@ -140,7 +153,7 @@ def _contrast(kind: str, p: Array, q: Array) -> tuple[Any, Any]:
 
 
 def _variance(alpha: Any, beta: Any, covariance: Covariance) -> Array:
-    """The variance of a contrast α·first − β·second."""
+    """Return the variance of a contrast α·first − β·second."""
     first, between, second = covariance
     return np.maximum(alpha**2 * first - 2 * alpha * beta * between + beta**2 * second, 0)
 
@@ -148,7 +161,10 @@ def _variance(alpha: Any, beta: Any, covariance: Covariance) -> Array:
 def _ends(
     kind: str, p: Array, q: Array, covariance: Covariance, noise: Covariance, z: Quantiles
 ) -> Ends:
-    """The ends of a comparison of two shares by their covariance, of which `noise` is a part."""
+    """Return the ends of a comparison of two shares by their covariance.
+
+    `noise` is a part of the covariance.
+    """
     if kind == "difference":
         half = z.noisy * np.sqrt(_variance(1.0, 1.0, covariance))
         return np.clip(p - q - half, -1, 1), np.clip(p - q + half, -1, 1)
@@ -158,11 +174,12 @@ def _ends(
 
 
 def ratio_ends(a: Array, b: Array, covariance: Covariance, z: float) -> Ends:
-    """The ends of {r ≥ 0: (a − rb)² ≤ z² (V_aa − 2 r V_ab + r² V_bb)}, Fieller's set, exact for normal noise.
+    """Return the ends of Fieller's confidence set of a ratio, exact for normal noise.
 
-    The set is A r² − 2 B r + C ≤ 0. Where A > 0 it lies between two roots. Where A ≤ 0, b may be 0:
-    there is no upper end, and a lower one only where a is clearly above 0. Both are infinite where
-    b is 0 for certain and a is not.
+    The set is {r ≥ 0: (a − rb)² ≤ z² (V_aa − 2 r V_ab + r² V_bb)}, which is A r² − 2 B r + C ≤ 0.
+    Where A > 0 it lies between two roots. Where A ≤ 0, b may be 0: there is no upper end, and a
+    lower one only where a is clearly above 0. Both are infinite where b is 0 for certain and a is
+    not.
     Source: Fieller 1954, Journal of the Royal Statistical Society B 16:175.
     """
     A = b * b - z * z * covariance[2]
@@ -178,10 +195,11 @@ def ratio_ends(a: Array, b: Array, covariance: Covariance, z: float) -> Ends:
 
 
 def _odds_ends(p: Array, q: Array, covariance: Covariance, noise: Covariance, z: Quantiles) -> Ends:
-    """The ends of the odds ratio, by Fieller's set of the products p(1 − q) and q(1 − p), or by each share's own band.
+    """Return the ends of the interval of the odds ratio of two shares.
 
-    The products' covariance is by the delta method. For an odds ratio ω it leaves out (1 −
-    ω)·δp·δq, a product of two errors. Where noise makes that more than a small part of a standard
+    They come from Fieller's set of the products p(1 − q) and q(1 − p), or from each share's own
+    band. The products' covariance is by the delta method. For an odds ratio ω it leaves out (1 −
+    ω)·δp·δq, a product of two errors. If noise makes that more than a small part of a standard
     error, each share gets a band at half the error, and the odds ratio the range over both bands:
     conservative (Bonferroni). Sampling never makes it so large.
     """
@@ -202,24 +220,27 @@ def _odds_ends(p: Array, q: Array, covariance: Covariance, noise: Covariance, z:
 
 
 def _band(share: Array, variance: Any, z: float) -> Ends:
-    """The ends of z standard errors about a share, within [0, 1]."""
+    """Return the ends of z standard errors about a share, within [0, 1]."""
     half = z * np.sqrt(variance)
     return np.clip(share - half, 0, 1), np.clip(share + half, 0, 1)
 
 
 def ratio_of_bands(a: Any, b: Any) -> Ends:
-    """The least and the largest ratio of two shares, each anywhere in its band; infinite where the second may be 0."""
+    """Return the least and the largest ratio of two shares, each anywhere in its band.
+
+    Infinite where the second may be 0.
+    """
     return _quotient(a[0], b[1], 0.0), _quotient(a[1], b[0], np.inf)
 
 
 def odds_of_bands(a: Any, b: Any) -> Ends:
-    """The least and the largest odds ratio of two shares, each anywhere in its band."""
+    """Return the least and the largest odds ratio of two shares, each anywhere in its band."""
     low = _quotient(a[0] * (1 - b[1]), b[1] * (1 - a[0]), 0.0)
     return low, _quotient(a[1] * (1 - b[0]), b[0] * (1 - a[1]), np.inf)
 
 
 def _quotient(above: Any, below: Any, unclear: float) -> Array:
-    """The quotient of two numbers ≥ 0, which may be infinite; 0/0 is `unclear`."""
+    """Return the quotient of two numbers ≥ 0, which may be infinite; 0/0 is `unclear`."""
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         found = np.divide(above, below)
     return np.where(np.isnan(found), unclear, found)

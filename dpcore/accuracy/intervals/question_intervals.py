@@ -1,8 +1,8 @@
-"""Intervals for questions, differences, ratios and odds ratios: for the table, and for the population it comes from.
+"""Confidence intervals for questions, differences, ratios and odds ratios of shares.
 
-Everything is linear in noisy tables but ratios. What was not measured together is bounded by what
-was measured of its parts, conservatively; where no table says anything of a question, nothing is
-claimed.
+They are for the table, and for the population that it comes from. Everything is linear in noisy
+tables but ratios. What was not measured together is bounded by what was measured of its parts,
+conservatively; where no table says anything of a question, nothing is claimed.
 """
 
 import math
@@ -38,11 +38,11 @@ MAX_JOINT_CELLS = 1_000_000  # cells of both questions' columns
 
 @value_object
 class Interval:
-    """An interval for one number: bounds for the table and for the population; None where there are none.
+    """The confidence interval of one number, with bounds for the table and for the population.
 
-    A lower bound without an upper one says "this or more", as for a ratio to a share that may be 0.
-    `estimate` is what the release answers, `unbiased` what the noisy tables alone say; `how` in
-    words, or why not.
+    Bounds are None where there are none. A lower bound without an upper one says "this or more", as
+    for a ratio to a share that may be 0. `estimate` is what the release answers, `unbiased` what
+    the noisy tables alone say; `how` in words how the interval was found, or why not.
     """
 
     question: str
@@ -73,7 +73,7 @@ class MeasuredShares:
 def measured_shares(
     unbiased_answers: UnbiasedAnswers, questions: Sequence[Question]
 ) -> MeasuredShares:
-    """The unbiased shares of questions by noisy tables, with the covariances of their noise.
+    """Return the unbiased shares of questions by noisy tables, with their noise covariances.
 
     ⟨g, P_n⟩ = mean(g) + Σ_S ⟨h_S, part_S⟩ has variance Σ_S v_S ‖h_S‖² from the noise, and two of
     them the covariance Σ_S v_S ⟨h_S, h'_S⟩, exactly.
@@ -100,14 +100,17 @@ def measured_shares(
 
 
 def _noise(known: UnbiasedAnswers, forms: Sequence[dict[Any, Array]]) -> Array:
-    """The covariances (q, q) of the noise of answers given by their components."""
+    """Return the noise covariances (q, q) of answers given by their components."""
     return np.array([[noise_covariance(known, a, b) for b in forms] for a in forms])
 
 
 def _paired(
     known: UnbiasedAnswers, measured: MeasuredShares, first: Question, second: Question
 ) -> PairedShares:
-    """Two measured questions with their joint share, where tables know the columns of both together."""
+    """Return the shares of two measured questions, with their joint share where known.
+
+    It is known where tables know the columns of both together.
+    """
     p, q = measured.shares
     joint = _joint_share(known, first, second)
     if joint is None:
@@ -124,9 +127,10 @@ def question_interval(
     estimate: float | None = None,
     level: float = 0.95,
 ) -> Interval:
-    """The interval of one question's share; with Laplace noise quantiles are those of the Laplace distribution.
+    """Return the confidence interval of one question's share.
 
-    What was not measured together has the bounds of `compatible`, and no unbiased share.
+    With Laplace noise quantiles are those of the Laplace distribution. What was not measured
+    together has the bounds of `compatible_bounds`, and no unbiased share.
     """
     return _question_interval(unbiased_answers, question, n, estimate, check_level(level))
 
@@ -138,7 +142,7 @@ def _question_interval(
     estimate: float | None,
     level: float,
 ) -> Interval:
-    """The interval of one question's share at a level that was checked."""
+    """Return the interval of one question's share at a level that was checked."""
     measured = measured_shares(unbiased_answers, [question])
     if measured.unmeasured_columns[0]:
         bands = compatible_bounds(unbiased_answers, question, n, level)
@@ -178,14 +182,14 @@ def comparison_interval(
     estimate: tuple[float, float] | None = None,
     level: float = 0.95,
 ) -> Interval:
-    """The interval of a difference, a ratio or an odds ratio of two questions' shares, which may overlap.
+    """Return the interval of a difference, a ratio or an odds ratio of two questions' shares.
 
-    How it is found, and how well it covers, says `pairs`. Where one of the questions was not
-    measured itself, it comes from both questions' own intervals at half the error each, and is
-    conservative. A ratio or an odds ratio without an upper bound has a lower one alone, or none;
-    `how` says so. `n` is the number of independent rows (`independent_row_count`), and `estimate`
-    both shares as the release answers them. Raises InputError for another kind of comparison, or a
-    level outside the range.
+    The questions may overlap. How it is found, and how well it covers, says `pair_intervals`. If
+    one of the questions was not measured itself, it comes from both questions' own intervals at
+    half the error each, and is conservative. A ratio or an odds ratio without an upper bound has a
+    lower one alone, or none; `how` says so. `n` is the number of independent rows
+    (`independent_row_count`), and `estimate` both shares as the release answers them. Raises
+    InputError for another kind of comparison, or a level outside the range.
     """
     if kind not in COMPARISON_KINDS:
         raise InputError(f"compare={kind!r} is none of {', '.join(COMPARISON_KINDS)}")
@@ -212,9 +216,9 @@ def comparison_interval(
 
 
 def _said(how: str, edge: str, table: Band, people: Band) -> tuple[str, HalfBand, HalfBand]:
-    """How an interval was found, and its bands, with every infinite end as None and in words.
+    """Return how an interval was found, and its bands, with infinite ends as None.
 
-    `edge` names the shares that make a comparison infinite.
+    The words name every infinite end. `edge` names the shares that make a comparison infinite.
     """
     table_ends = _finite(table)
     people_ends = _finite(people)
@@ -228,7 +232,10 @@ def _said(how: str, edge: str, table: Band, people: Band) -> tuple[str, HalfBand
 
 
 def _finite(band: Band) -> HalfBand:
-    """A band with None for an infinite end; without both where nothing is said of numbers ≥ 0."""
+    """Return a band with None for an infinite end.
+
+    Both are None if nothing is said of numbers ≥ 0.
+    """
     low, high = band
     if math.isfinite(high):
         return low, high
@@ -242,9 +249,10 @@ def _compare_by_own_intervals(
     kind: str,
     level: float,
 ) -> tuple[str, list[Ends]]:
-    """How two questions are compared by their own intervals, and the bands of table and population; none if unbounded.
+    """Return a method in words and bands of a comparison, from two questions' own intervals.
 
-    Each interval has half the error, so that both hold with at least the stated level.
+    The bands are of table and population; none if unbounded. Each interval has half the error, so
+    that both hold with at least the stated level.
     """
     intervals = [
         _question_interval(unbiased_answers, question, n, None, (1 + level) / 2)
@@ -260,10 +268,10 @@ def _compare_by_own_intervals(
 
 
 def independent_row_count(protection_facts: Mapping[str, Any]) -> float:
-    """The effective number of records for a population under the privacy unit: n/b for people with up to b rows.
+    """Return the effective number of rows for a population under the privacy unit.
 
-    b rows of one person may all say the same, and a share's variance is then up to b times that of
-    n records.
+    This is n/b for people with up to b rows: b rows of one person may all say the same, and a
+    share's variance is then up to b times that of n rows.
     """
     return protection_facts["records"] / protection_facts["rows_per_person"]
 
@@ -271,9 +279,9 @@ def independent_row_count(protection_facts: Mapping[str, Any]) -> float:
 def _joint_share(
     unbiased_answers: UnbiasedAnswers, first: Question, second: Question
 ) -> tuple[float, dict[Any, Array]] | None:
-    """The mean ⟨gg', P_n⟩ of a product of two questions by the noisy tables, and its components.
+    """Return the share ⟨gg', P_n⟩ of a product of two questions, and its components.
 
-    None where the tables do not determine it.
+    The share is a mean by the noisy tables; None if the tables do not determine it.
     """
     a, g = axes_and_values(first.workload)
     b, h = axes_and_values(second.workload)
@@ -295,25 +303,37 @@ def _joint_share(
 
 
 def _symmetric_band(centre: float, variance: float, z: float) -> Band:
-    """The ends of the interval of z standard errors about `centre`, for noise of this variance."""
+    """Return the ends of the interval of z standard errors about `centre`.
+
+    The noise has this variance.
+    """
     half_width = z * math.sqrt(max(variance, 0.0))
     return centre - half_width, centre + half_width
 
 
 def _clip_band(band: Band, low: float, high: float) -> Band:
-    """The part of a band between possible ends; the nearest possible end where there is no such part."""
+    """Return the part of a band between the possible ends `low` and `high`.
+
+    It is the nearest possible end if there is no such part.
+    """
     return min(max(band[0], low), high), min(max(band[1], low), high)
 
 
 def _compare_bands(kind: str, a: Any, b: Any) -> Ends:
-    """The range of a comparison of two shares, each anywhere in its band; infinite where nothing bounds it."""
+    """Return the range of a comparison of two shares, each anywhere in its band.
+
+    Infinite where nothing bounds it.
+    """
     if kind == "difference":
         return np.subtract(a[0], b[1]), np.subtract(a[1], b[0])
     return ratio_of_bands(a, b) if kind == "ratio" else odds_of_bands(a, b)
 
 
 def _compare_shares(kind: str, a: float, b: float) -> float | None:
-    """The difference, ratio or odds ratio of two shares; None where it has no finite value."""
+    """Return the difference, ratio or odds ratio of two shares.
+
+    None if it has no finite value.
+    """
     if kind == "difference":
         return a - b
     if kind == "ratio":
@@ -324,7 +344,10 @@ def _compare_shares(kind: str, a: float, b: float) -> float | None:
 
 
 def mark_as_adaptive(interval: Interval) -> Interval:
-    """An interval marked as adaptive: earlier answers chose its tables, so repeats are only nearly unbiased."""
+    """Return the interval marked as adaptive, as earlier answers chose its tables.
+
+    So repeats are only nearly unbiased.
+    """
     return replace(
         interval,
         how=interval.how.replace("exact: linear", "nearly exact, as tables were chosen: linear", 1),
@@ -332,7 +355,7 @@ def mark_as_adaptive(interval: Interval) -> Interval:
 
 
 def _method_text(laplace: bool) -> str:
-    """The words that say how an interval was found, where all of it was measured."""
+    """Return the words that say how an interval was found if all of it was measured."""
     text = (
         "exact: linear in noisy tables"
         if not laplace
@@ -350,12 +373,15 @@ def _build_interval(
     table: HalfBand = NO_BOUNDS,
     population: HalfBand = NO_BOUNDS,
 ) -> Interval:
-    """The interval with the bands of the table and of the population, which has no ends without them."""
+    """Return the interval with the bands of the table and of the population.
+
+    It has no ends without them.
+    """
     return Interval(text, estimate, unbiased, *table, *population, level, how)
 
 
 def _unmeasured_clause(unmeasured_columns: Sequence[str]) -> str:
-    """A clause that names the first columns of which nothing was measured."""
+    """Return a clause that names the first columns without any measurement."""
     columns_text = next(columns for columns in unmeasured_columns if columns)
     return f"nothing was measured about {columns_text}" + (
         " together" if " × " in columns_text else ""

@@ -12,7 +12,10 @@ from ...schema.domain import Domain
 
 
 def tables_to_arrays(unbiased_answers: UnbiasedAnswers) -> dict[str, Array]:
-    """The noisy tables as arrays: column sets as 0/1 (spaces, d), parts (Σ k_S,) and variances (spaces,)."""
+    """Return the noisy tables as arrays that can be stored.
+
+    They are column sets as 0/1 (spaces, d), parts (Σ k_S,) and variances (spaces,).
+    """
     column_masks = np.zeros(
         (len(unbiased_answers.column_sets), len(unbiased_answers.domain.shape)), dtype=np.uint8
     )
@@ -26,7 +29,10 @@ def tables_to_arrays(unbiased_answers: UnbiasedAnswers) -> dict[str, Array]:
 
 
 def tables_from_arrays(domain: Domain, arrays: Mapping[str, Any]) -> UnbiasedAnswers:
-    """The noisy tables that `tables_to_arrays` wrote; InputError for arrays that do not fit the domain."""
+    """Return the noisy tables that `tables_to_arrays` wrote.
+
+    Raises InputError for arrays that do not fit the domain.
+    """
     column_masks = np.asarray(arrays["sets"])
     parts = np.asarray(arrays["parts"])
     variances = np.asarray(arrays["variances"])

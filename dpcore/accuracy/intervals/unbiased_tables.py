@@ -1,4 +1,7 @@
-"""Noisy tables combined without bias into parts with independent noise, which determine any answer."""
+"""Noisy tables combined without bias into parts with independent noise.
+
+The parts determine any answer.
+"""
 
 import math
 from collections import defaultdict
@@ -20,7 +23,7 @@ from ...schema.domain import Domain, sum_to_axes
 def unbiased_tables(
     release: Release, measured: Sequence[NoisyAnswers], domain: Domain
 ) -> UnbiasedAnswers:
-    """The unbiased noisy tables of a release and of the measurements published with it."""
+    """Return the unbiased noisy tables of a release and of the measurements published with it."""
     if isinstance(release, UnbiasedAnswers):
         return release
     independent = [m for m in measured if not m.shares_noise]
@@ -72,11 +75,11 @@ def pool_tables(domain: Domain, measured: Sequence[NoisyAnswers]) -> UnbiasedAns
 
 
 def combine_releases(releases: Sequence[UnbiasedAnswers]) -> UnbiasedAnswers:
-    """The combination of several releases of the same records: every part averaged by precision.
+    """Return the combination of several releases of the same rows.
 
-    Their noise is independent, so that this is `pool_tables` of all their tables: two draws with μ₁
-    and μ₂ are worth one with √(μ₁² + μ₂²), which is what both together cost. Nothing is spent.
-    Raises InputError for others.
+    Every part is averaged by precision. Their noise is independent, so that this is `pool_tables`
+    of all their tables: two draws with μ₁ and μ₂ are worth one with √(μ₁² + μ₂²), which is what
+    both together cost. Nothing is spent. Raises InputError for others.
     """
     domain = releases[0].domain
     if any(release.domain != domain for release in releases):
@@ -102,7 +105,10 @@ def combine_releases(releases: Sequence[UnbiasedAnswers]) -> UnbiasedAnswers:
 
 
 def query_components(axes: Axes, g: Array) -> dict[Axes, Array]:
-    """The nonzero parts h_S for S ⊆ axes, ≠ ∅, with ⟨g, table⟩ = mean(g) + Σ_S ⟨h_S, part_S⟩."""
+    """Return the nonzero parts h_S of a query on the tables of column sets S ⊆ axes, ≠ ∅.
+
+    ⟨g, table⟩ = mean(g) + Σ_S ⟨h_S, part_S⟩.
+    """
     rounding_threshold = 1e-12 * float(np.abs(g).max(initial=0.0))
     return {
         S: h.ravel()
@@ -114,7 +120,10 @@ def query_components(axes: Axes, g: Array) -> dict[Axes, Array]:
 def unbiased_share(
     unbiased_answers: UnbiasedAnswers, g: Array, parts: Mapping[Axes, Array]
 ) -> float:
-    """The share of a query with values `g` and its `query_components`, as noisy tables know it; unmeasured ones add 0."""
+    """Return the share of a query as noisy tables know it.
+
+    The query has values `g` and the `query_components` `parts`; unmeasured ones add 0.
+    """
     measured_terms = (
         float(h @ unbiased_answers.parts[unbiased_answers.part_slices[S]])
         for S, h in parts.items()
@@ -126,7 +135,10 @@ def unbiased_share(
 def noise_covariance(
     unbiased_answers: UnbiasedAnswers, first_components: dict, second_components: dict
 ) -> float:
-    """The covariance Σ_S v_S ⟨a_S, b_S⟩ from noise alone of two answers given by their `query_components`."""
+    """Return the covariance Σ_S v_S ⟨a_S, b_S⟩ of two answers, from noise alone.
+
+    The answers are given by their `query_components`.
+    """
     return sum(
         unbiased_answers.variance[S] * float(first_components[S] @ second_components[S])
         for S in first_components
@@ -135,7 +147,10 @@ def noise_covariance(
 
 
 def axes_and_values(query: TableQueries) -> tuple[Axes, Array]:
-    """The columns (axes) and values (of their sizes) of a workload of one query on one table."""
+    """Return the columns (axes) and values (of their sizes) of a workload of one query.
+
+    The query is on one table.
+    """
     (axes,) = query.base.axes
     (shape,) = query.base.shapes
     return axes, np.asarray(query.matrix.toarray()).reshape(shape)

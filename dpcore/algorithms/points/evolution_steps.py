@@ -1,6 +1,7 @@
-"""The parts of Private Evolution: initial points, variations, treatments of a noisy histogram, presets.
+"""The parts of Private Evolution.
 
-Sees released objects only, never records.
+Initial points, variations, treatments of a noisy histogram, presets. Sees released objects only,
+never rows.
 """
 
 from collections.abc import Callable
@@ -26,7 +27,7 @@ PointVariation = Callable[[BoundedRegion, Array, float, int, Rng], Array]
 
 
 def uniform_points(region: BoundedRegion, count: int, rng: Rng) -> Array:
-    """Uniformly random initial points (count, d) of the region."""
+    """Return uniformly random initial points (count, d) of the region."""
     return region.uniform(count, rng)
 
 
@@ -37,14 +38,16 @@ class PublicInitialPoints:
     points: Array
 
     def __call__(self, region: BoundedRegion, count: int, rng: Rng) -> Array:
-        """The given points, projected on the region."""
+        """Return the public points, projected on the region."""
         return region.project(np.array(self.points, dtype=float))
 
 
 def gaussian_variations(
     region: BoundedRegion, S: Array, alpha: float, levels: int, rng: Rng
 ) -> Array:
-    """Variations by two normal steps at each of L levels, s_l = α 2^{l−1}/(√π c_d), projected: a (γ, 2L + 1, α)-API.
+    """Return variations of the points S by normal steps at L levels, projected.
+
+    Two steps at each level, s_l = α 2^{l−1}/(√π c_d): a (γ, 2L + 1, α)-API.
 
     S itself comes first, then a block of |S| varied points for every level and step.
     Source: Gonzalez, Fanti, Ramdas 2025, equation (1) and Lemma D.1.
@@ -57,7 +60,7 @@ def gaussian_variations(
 
 
 def distribution_from_shares(m: Array, post: str, V: Array, D: float, threshold: float) -> Array:
-    """A distribution (v,) on V from noisy shares m (v,), or 0 everywhere if none are left.
+    """Return a distribution (v,) on V from noisy shares m (v,), or 0 everywhere if none remain.
 
     "truncate" drops negative ones, "threshold" those below `threshold`, "laplace" has them dropped
     already; all three normalise. "simplex" is the nearest distribution in ℓ2, "bounded-lipschitz"
@@ -77,7 +80,10 @@ def distribution_from_shares(m: Array, post: str, V: Array, D: float, threshold:
 
 
 def repeated_candidate_indices(m: Array, threshold: float, n: int, multiplicity: int) -> Array:
-    """The indices of S_t in Algorithm 1: each candidate with a share ≥ height, nint(n m_i/B) · B times."""
+    """Return the indices of S_t in Algorithm 1.
+
+    Each candidate with a share ≥ `threshold`, nint(n m_i/B) · B times, B = `multiplicity`.
+    """
     shares = np.where(m >= threshold, np.maximum(m, 0.0), 0.0)
     return np.repeat(
         np.arange(len(m)), np.rint(n * shares / multiplicity).astype(int) * multiplicity

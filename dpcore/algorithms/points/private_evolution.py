@@ -123,11 +123,14 @@ class PrivateEvolution(Algorithm):
     presets = PRESETS
 
     def with_initial_points(self, points: Array) -> "PrivateEvolution":
-        """The same algorithm with `points` (r, d), which must be public, as S_0."""
+        """Return the same algorithm with `points` (r, d), which must be public, as S_0."""
         return replace(self, random=PublicInitialPoints(points))
 
     def plan(self, problem: PointRelease, budget: Budget) -> Plan:
-        """The charges of T equal releases of votes; scales and samples follow from their noise by Theorem 4.1."""
+        """Return a plan of T equal releases of votes.
+
+        Scales and samples follow from their noise by Theorem 4.1.
+        """
         if self.multiplicity and self.post != "threshold":
             raise InputError(
                 f"multiplicity={self.multiplicity} goes with post=threshold only, not {self.post}"
@@ -192,7 +195,10 @@ class PrivateEvolution(Algorithm):
         return samples
 
     def steps(self, problem: PointRelease, plan: Plan, curator: PointCurator, rng: Rng) -> Steps:
-        """Steps of one variation, vote and resampling each; with no rounds, one step 0 with the initial points."""
+        """Yield steps of one variation, vote and resampling each.
+
+        With no rounds, one step 0 with the initial points.
+        """
         region = problem.region
         count = plan["samples"]
         threshold = self.threshold * plan["sigma"]
@@ -239,5 +245,5 @@ class PrivateEvolution(Algorithm):
 
     @staticmethod
     def _equal_weight_points(S: Array, names: Texts) -> ReleasedPoints:
-        """The release of the points S (r, d), all with the same weight."""
+        """Return the release of the points S (r, d), all with the same weight."""
         return ReleasedPoints(S, np.full(len(S), 1 / len(S)), names)

@@ -63,7 +63,7 @@ class PSMM(Algorithm):
     problem = PointRelease
 
     def plan(self, problem: PointRelease, budget: Budget) -> Plan:
-        """The charge of one release of counts with the whole budget."""
+        """Return a plan of one release of counts with the whole budget."""
         n = problem.effective_n
         d = problem.d
         spend = noise_spend(budget)
@@ -84,7 +84,7 @@ class PSMM(Algorithm):
         return Plan(budget, (PlannedEvent("measure", spend, statistic=Votes),), choices)
 
     def steps(self, problem: PointRelease, plan: Plan, curator: PointCurator, rng: Rng) -> Steps:
-        """One step with the projected counts."""
+        """Yield one step with the projected counts."""
         V = box_centres(problem.region, plan["cells"])
         m = curator.measure(Votes(V), plan.spend_of("measure")).values
         weights = distribution_from_shares(m, self.post, V, problem.diameter, 0.0)
@@ -99,9 +99,10 @@ MAX_BOX_CELLS = 5_000_000  # cells of the box around a region
 
 
 def box_centres(region: BoundedRegion, cells: int) -> Array:
-    """The centres (v, d) of the nearly equal boxes, about `cells`, of a grid that lie inside the region.
+    """Return the centres (v, d) of the nearly equal boxes of a grid inside the region.
 
-    A box around a ball is taken with as many more cells as it is larger than what is kept of them.
+    There are about `cells` of them. A box around a ball is taken with as many more cells as it is
+    larger than what is kept of them.
     """
     low, high = region.corners
     sides = high - low

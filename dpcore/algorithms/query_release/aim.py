@@ -107,7 +107,7 @@ class AIM(Algorithm):
     adaptive = True
 
     def plan(self, problem: QueryRelease, budget: Budget) -> Plan:
-        """The charges of the first tables and of as many equal rounds as fit the whole budget."""
+        """Return a plan of the first tables and of as many equal rounds as fit the whole budget."""
         tables = require_marginals(problem.workload, "aim")
         n = problem.effective_n
         cell_limit = Setting("cells", problem.domain.size, "all there are")
@@ -145,7 +145,7 @@ class AIM(Algorithm):
         return Plan(budget, events, settings)
 
     def steps(self, problem: QueryRelease, plan: Plan, curator: TableCurator, rng: Rng) -> Steps:
-        """Steps: the 1-way tables first, then one selection and one measurement each."""
+        """Yield steps: the 1-way tables first, then one selection and one measurement each."""
         tables = require_marginals(problem.workload, "aim")
         measured = _MeasuredCandidates(
             problem, tables, plan["cells"], lists_all=lists_all_cells(problem, self.cells)
@@ -241,9 +241,9 @@ class _MeasuredCandidates:
 
 
 def estimate_candidate_answers(D: Release, candidates: Marginals, n: float, rng: Rng) -> Array:
-    """The answers (m,) of D to all candidates; for a tree, those of rows drawn from it, which is faster.
+    """Return the answers (m,) of D to all candidates, or of rows drawn from D for a tree.
 
-    Both are public, and the scores move alike whatever D is said to answer.
+    The second is faster. Both are public, and the scores move alike whatever D is said to answer.
     """
     if not isinstance(D, GraphicalModel):
         return D.answers(candidates)
@@ -253,7 +253,7 @@ def estimate_candidate_answers(D: Release, candidates: Marginals, n: float, rng:
 
 
 def candidate_tables(tables: Marginals) -> Marginals:
-    """All tables over subsets of columns that some table has together, the smaller ones first.
+    """Return all tables over subsets of the columns of some table, the smaller ones first.
 
     Of very many, single columns and those with the fewest combinations; a fixed rule mixes those
     that have as many.
@@ -272,13 +272,16 @@ def candidate_tables(tables: Marginals) -> Marginals:
 
 
 def coverage_weights(candidates: Marginals, tables: Marginals) -> Array:
-    """The weights w (candidates,): columns shared with the tables asked, summed over them and scaled to at most 1."""
+    """Return the weights w (candidates,) of the candidates for the requested tables.
+
+    The columns shared with the requested tables, summed over them and scaled to at most 1.
+    """
     shared_columns = [sum(len(set(S) & set(A)) for A in tables.axes) for S in candidates.axes]
     return np.array(shared_columns) / max(shared_columns)
 
 
 def _round_spends(cost: float, budget: Budget) -> tuple[BoundedRange | Pure, Gaussian | Pure]:
-    """The spends of a selection and a measurement that together cost ρ, or at δ = 0 ε."""
+    """Return the spends of a selection and a measurement that together cost ρ, or ε at δ = 0."""
     if budget.delta == 0:
         return Pure((1 - MEASUREMENT_SHARE) * cost), Pure(MEASUREMENT_SHARE * cost)
     return BoundedRange(math.sqrt(8 * (1 - MEASUREMENT_SHARE) * cost)), Gaussian(

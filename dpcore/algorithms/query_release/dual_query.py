@@ -97,7 +97,10 @@ class DualQuery(Algorithm):
     )
 
     def plan(self, problem: QueryRelease, budget: Budget) -> Plan:
-        """The charges of s draws in each round from the second on; T and s from n and the budget unless given."""
+        """Return a plan of s draws in each round from the second on.
+
+        T and s from n and the budget unless given.
+        """
         T, s = self._rounds_and_samples(problem, budget)
         delta = problem.width / problem.effective_n
         eta = budget.epsilon / (s.value * T.value * (T.value - 1))
@@ -112,7 +115,7 @@ class DualQuery(Algorithm):
         return Plan(budget, charges, self._settings(T, s, eta))
 
     def steps(self, problem: QueryRelease, plan: Plan, curator: TableCurator, rng: Rng) -> Steps:
-        """Steps of s draws and one new row each."""
+        """Yield steps of s draws and one new row each."""
         player = _RowPlayer(problem, self.memory, self.seconds)
         eta = plan["eta"]
         for t in range(1, plan["rounds"] + 1):
@@ -125,7 +128,7 @@ class DualQuery(Algorithm):
             yield player.add_response(draws, rng)
 
     def _rounds_and_samples(self, problem: QueryRelease, budget: Budget) -> tuple[Setting, Setting]:
-        """The number of rounds T and of draws s: as given, or by the rule."""
+        """Return the number of rounds T and of draws s: as given, or by the rule."""
         max_rounds = MAX_DEFAULT_ROUNDS[BestResponseOracle(problem.workload).enumerates_cells]
         default = balanced_rounds(
             problem, budget, ROUND_RULES[budget.delta == 0], max_rounds, MIN_DEFAULT_ROUNDS
@@ -135,7 +138,7 @@ class DualQuery(Algorithm):
         return rounds, self.choose_default("samples", DEFAULT_DRAWS[budget.delta == 0], why)
 
     def _settings(self, rounds: Setting, samples: Setting, eta: float) -> tuple[Setting, ...]:
-        """All choices of a plan with these rounds, draws a round, and step size η."""
+        """Return all settings of a plan with these rounds, draws a round, and step size η."""
         why = "step size η: the largest that the budget allows"
         return (rounds, samples, Setting("eta", eta, why), *self.as_settings("memory", "seconds"))
 
@@ -159,7 +162,10 @@ class DQRS(DualQuery):
     adaptive = True
 
     def plan(self, problem: QueryRelease, budget: Budget) -> Plan:
-        """The charges of the bits and of the expected fresh draws, at the largest η for which they fit the budget."""
+        """Return a plan of the bits and the expected fresh draws.
+
+        At the largest η for which they fit the budget.
+        """
         T, s = self._rounds_and_samples(problem, budget)
 
         def expected_charges_at(log_step: float) -> _ExpectedCharges:
@@ -178,7 +184,7 @@ class DQRS(DualQuery):
         )
 
     def steps(self, problem: QueryRelease, plan: Plan, curator: TableCurator, rng: Rng) -> Steps:
-        """Steps of s coin flips, fresh draws for the rejected ones, and one new row each."""
+        """Yield steps of s coin flips, fresh draws for the rejected ones, and one new row each."""
         player = _RowPlayer(problem, self.memory, self.seconds)
         eta = plan["eta"]
         s = plan["samples"]
@@ -208,7 +214,10 @@ class DQRS(DualQuery):
 
 
 class _ExpectedCharges:
-    """The expected charges of DQRS at step size ηw: rounds 2..T that reuse draws, and fresh draws of each round."""
+    """The expected planned events of DQRS at step size ηw.
+
+    Rounds 2..T that reuse draws, and fresh draws of each round.
+    """
 
     def __init__(self, problem: QueryRelease, budget: Budget, T: int, s: int, step: float) -> None:
         n = problem.effective_n
@@ -232,7 +241,7 @@ class _ExpectedCharges:
         self.cost = min(pure, rho / budget.rho) if budget.delta > 0 else pure
 
     def charges(self, problem: QueryRelease) -> tuple[PlannedEvent, ...]:
-        """The charges for the bits, and for the draws of each round."""
+        """Return the planned events for the bits, and for the draws of each round."""
         bit_charges = (
             (PlannedEvent("keep_draws", self.bit_spend, self.bit_count, AcceptProbabilities),)
             if self.bit_count
@@ -261,15 +270,15 @@ class _RowPlayer:
         self.rows: list[Array] = []
 
     def uniform_draws(self, s: int, rng: Rng) -> Array:
-        """The draws (s,) of the first round, uniform and independent of the records."""
+        """Return the draws (s,) of the first round, uniform and independent of the rows."""
         return rng.integers(2 * self.workload.m, size=s)
 
     def accumulated_errors(self, t: int) -> SignedErrors:
-        """The errors, summed over the rows so far, from which round t draws its queries."""
+        """Return the errors, summed over the rows so far, from which round t draws its queries."""
         return SignedErrors(self.workload, self.row_sums.sums, t - 1)
 
     def acceptance_probabilities(self, draws: Array, eta: float) -> AcceptProbabilities:
-        """The probabilities of keeping the old draws after the last row."""
+        """Return the probabilities of keeping the old draws after the last row."""
         last_row_sums = QuerySums(self.workload)
         last_row_sums.add_rows(self.rows[-1])
         return AcceptProbabilities(
@@ -277,7 +286,10 @@ class _RowPlayer:
         )
 
     def add_response(self, draws: Array, rng: Rng, kept_count: int = 0) -> Step:
-        """Add the best response to the decayed earlier draws and these; return a step that releases all rows."""
+        """Add the best response to these and the decayed earlier draws; return a step.
+
+        The step releases all rows.
+        """
         m = self.workload.m
         self.weights *= self.memory
         np.add.at(self.weights, draws % m, np.where(draws < m, 1.0, -1.0))
@@ -301,5 +313,5 @@ class _RowPlayer:
 
 
 def _draw_spend(problem: QueryRelease, eta: float, t: int) -> BoundedRange:
-    """The spend of one draw in round t: 2η(t − 1)Δ-bounded-range."""
+    """Return the spend of one draw in round t: 2η(t − 1)Δ-bounded-range."""
     return BoundedRange(2 * eta * (t - 1) * problem.width / problem.effective_n)

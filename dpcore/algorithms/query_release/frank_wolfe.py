@@ -77,8 +77,9 @@ class DPFW(Algorithm):
     graphical = True
 
     def plan(self, problem: QueryRelease, budget: Budget) -> Plan:
-        """The charges of T equal selections that use the whole budget, and α; T and α from public numbers
-        unless given.
+        """Return a plan of T equal selections that use the whole budget, and α.
+
+        T and α from public numbers unless given.
         """
         setup = plan_model_setup(problem, budget, self.cells, "dpfw")
         remaining_budget = setup.remaining_budget
@@ -101,7 +102,7 @@ class DPFW(Algorithm):
         )
 
     def steps(self, problem: QueryRelease, plan: Plan, curator: TableCurator, rng: Rng) -> Steps:
-        """Steps of one selection each; the last one releases the output of the schedule."""
+        """Yield steps of one selection each; the last one releases the output of the schedule."""
         T = plan["rounds"]
         alpha = plan["alpha"]
         spend = plan.spend_of("select")
@@ -142,7 +143,9 @@ class DPFW(Algorithm):
             yield Step(t + 1, state.model.release(released), note)
 
     def _practical_settings(self, problem: QueryRelease, budget: Budget) -> tuple[Setting, Setting]:
-        """The practical T* = √(log k)/u (its Σε twin at δ = 0) and α = ½ √(T*/log k)/T.
+        """Return the practical T* = √(log k)/u and α = ½ √(T*/log k)/T.
+
+        T* is its Σε twin at δ = 0.
 
         The shapes minimise a/√T + b√T (a/√T + bT for δ = 0) and 1/(αT) + α log k; the constants 1
         and ½ were fitted on four public tables.
@@ -171,7 +174,7 @@ class DPFW(Algorithm):
         return rounds, self.choose_default("alpha", min(max(alpha, 1e-5), 10.0), why)
 
     def _paper_settings(self, problem: QueryRelease, budget: Budget) -> tuple[Setting, Setting]:
-        """The α* and T of Algorithm 1 as corrected; at δ = 0, ρ is pure DP's ε²/2."""
+        """Return the α* and T of Algorithm 1 as corrected; at δ = 0, ρ is pure DP's ε²/2."""
         alpha = self.choose_default(
             "alpha", _alpha_star(problem, budget), "α* of eq. (8), corrected"
         )
@@ -185,14 +188,17 @@ class DPFW(Algorithm):
 
 
 def _selection_loss(problem: QueryRelease, budget: Budget) -> float:
-    """The loss u of selections that share ρ, by which the schedules go: see `schedules.selection_noise`."""
+    """Return the loss u of selections that share ρ, by which the schedules go.
+
+    See `step_schedules.selection_loss`.
+    """
     n = problem.effective_n
     m = problem.workload.m
     return step_schedules.selection_loss(n=n, m=m, width=problem.width, rho=budget.rho)
 
 
 def _alpha_star(problem: QueryRelease, budget: Budget) -> float:
-    """The regularisation α* of eq. (8), corrected, kept within 1e-5..10."""
+    """Return the regularisation α* of eq. (8), corrected, kept within 1e-5..10."""
     alpha = step_schedules.frank_wolfe_alpha(
         loss=_selection_loss(problem, budget), k=problem.domain.size
     )

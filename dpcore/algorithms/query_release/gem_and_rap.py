@@ -103,7 +103,10 @@ class _Mixture(Algorithm):
     max_default_updates: ClassVar[int]  # of the rule, for workloads that are not small
 
     def plan(self, problem: QueryRelease, budget: Budget) -> Plan:
-        """The charges of the single columns' counts, and of T q equal selections and measurements with the rest."""
+        """Return a plan of single columns' counts, then T q selections and measurements.
+
+        The selections and measurements are equal and use the rest of the budget.
+        """
         workload = problem.workload
         require_small_matrix(workload)
         measure = self._measure_setting(workload)
@@ -172,11 +175,14 @@ class _Mixture(Algorithm):
         candidate_count: int,  # noqa: ARG002
         why: str,  # noqa: ARG002
     ) -> Setting:
-        """The choice of how many queries a round selects."""
+        """Return the setting of how many queries a round selects."""
         return Setting("queries", 1, "one selection and one measurement a round")
 
     def steps(self, problem: QueryRelease, plan: Plan, curator: TableCurator, rng: Rng) -> Steps:
-        """Steps of a round's selections, measurements and a fit; the first one measures the single columns too."""
+        """Yield steps of a round's selections, measurements and a fit.
+
+        The first one measures the single columns too.
+        """
         workload = problem.workload
         selection_spend = plan.spend_of("select")
         round_spend = plan.spend_of("measure")
@@ -255,7 +261,10 @@ class RAP(_Mixture):
     max_default_updates = 100
 
     def _queries_per_round(self, default: int, candidate_count: int, why: str) -> Setting:
-        """The choice of how many queries a round selects: as many as were given, or by the rule; at most `candidate_count`."""
+        """Return the setting of how many queries a round selects.
+
+        As many as were given, or by the rule; at most `candidate_count`.
+        """
         setting = self.choose_default("queries", default, why)
         return Setting(
             "queries",
@@ -301,12 +310,17 @@ def _planned_events(
 
 
 def _one_way_tables(workload: Workload) -> Marginals:
-    """The 1-way tables of the columns that queries read, which may be measured first; of all for a query matrix."""
+    """Return the 1-way tables of the columns that queries read.
+
+    They may be measured first; of all columns for a query matrix.
+    """
     return one_way_marginals(workload) if workload.base else Marginals.all(workload.domain, 1)
 
 
 def _default_first_share(problem: QueryRelease, budget: Budget) -> tuple[float, str]:
-    """The budget's share at which noise moves a column's counts by SINGLES in L1, averaged over columns.
+    """Return the budget's share for the single columns' first measurement, and its reason.
+
+    At that share noise moves a column's counts by ONE_WAY_L1_TARGET in L1, averaged over columns.
 
     With a share f that is √(2/π) Σ d_i/(√(fd) n√ρ), as Δ₂ = √(2d)/n; at δ = 0 it is 2 Σ d_i/(f nε),
     as Δ₁ = 2d/n.
@@ -333,7 +347,10 @@ def _default_first_share(problem: QueryRelease, budget: Budget) -> tuple[float, 
 def _measure_single_columns(
     problem: QueryRelease, plan: Plan, curator: TableCurator
 ) -> tuple[Array, list[NoisyTarget]]:
-    """log p_0 (Σ d_i,) of the product of noisy counts of single columns, and these counts; uniform without them."""
+    """Return log p_0 (Σ d_i,) of the product of noisy single-column counts, and these counts.
+
+    Uniform without them.
+    """
     domain = problem.domain
     base = np.concatenate([np.full(size, -math.log(size)) for size in domain.shape])
     if not plan["first"]:
@@ -349,7 +366,10 @@ def _measure_single_columns(
 
 
 def fit_targets(measurements: list[Measurement]) -> list[NoisyTarget]:
-    """All measured answers, with their standard deviations, as one target in a list; an empty list for none."""
+    """Return all measured answers, with standard deviations, as one target in a list.
+
+    An empty list for none.
+    """
     if not measurements:
         return []
     # in the order of tables, which is quicker
@@ -367,7 +387,7 @@ def fit_targets(measurements: list[Measurement]) -> list[NoisyTarget]:
 def _replace_measured_answers(
     workload: Workload, answers: Array, statistic: SomeAnswers, y: Array
 ) -> Array:
-    """The answers (m,), with those just measured replaced by their noisy values."""
+    """Return the answers (m,), with those just measured replaced by their noisy values."""
     answers = answers.copy()
     if statistic.workload is workload:
         answers[statistic.part] = y

@@ -91,7 +91,10 @@ class GaussianMaxEnt(Algorithm):
     graphical = True
 
     def plan(self, problem: QueryRelease, budget: Budget) -> Plan:
-        """The charge of one Gaussian measurement; where tables are chosen, the charges of `chosen_tables`."""
+        """Return a plan of one Gaussian measurement.
+
+        Where tables are chosen, of the planned events of `plan_table_selection`.
+        """
         measured_workload, model = self._workload_and_model(problem)
         stages = 2 if model is None else len(fit_stages(measured_workload))
         iteration_limit = Setting(
@@ -130,10 +133,10 @@ class GaussianMaxEnt(Algorithm):
         )
 
     def answer_noise(self, problem: QueryRelease, plan: Plan) -> float | None:
-        """The standard deviation of the independent Gaussian noise on every answer asked, as measured and published.
+        """Return the standard deviation of the independent Gaussian noise on every answer.
 
-        None where the answers asked follow from others that are measured in their place, or some of
-        them only.
+        As measured and published. None where the answers asked follow from others that are measured
+        in their place, or some of them only.
         """
         measured_workload, model = self._workload_and_model(problem)
         return (
@@ -143,7 +146,7 @@ class GaussianMaxEnt(Algorithm):
     def steps(
         self, problem: QueryRelease, plan: Plan, curator: TableCurator, rng: Rng
     ) -> Iterator[Step]:
-        """Steps of one iteration of the fit each; the first one uses the whole budget."""
+        """Yield steps of one iteration of the fit each; the first one uses the whole budget."""
         measured_workload, model = self._workload_and_model(problem)
         is_tree_chosen = model is None
         if model is None:
@@ -172,20 +175,23 @@ class GaussianMaxEnt(Algorithm):
     def _workload_and_model(
         self, problem: QueryRelease
     ) -> tuple[Workload, JunctionTreeModel | None]:
-        """The workload to measure, and the model for it; see `model_of`."""
+        """Return the workload to measure, and the model for it; see `find_public_model`."""
         measured_workload = _measured_workload(problem.workload)
         return measured_workload, find_public_model(problem, measured_workload, self.cells)
 
 
 def first_and_last_of_stages(iterates: Iterator[tuple[Array, str]]) -> Iterator[tuple[Array, str]]:
-    """The first and the last iterate of every stage, because all answers of a wide domain take long."""
+    """Yield the first and the last iterate of every stage.
+
+    Because all answers of a wide domain take long.
+    """
     for _, stage in groupby(iterates, key=lambda iterate: iterate[1]):
         yield next(stage)
         yield from deque(stage, maxlen=1)  # noqa: B031 - its rest
 
 
 def _measured_workload(workload: Workload) -> Workload:
-    """The workload to measure: the tables or the queries that the workload names.
+    """Return the workload to measure: the tables or queries that the workload names.
 
     Queries on tables that are not measured get their 1-way tables beside them, for the base, unless
     Δ₂² then doubles.
@@ -204,7 +210,7 @@ def _measured_workload(workload: Workload) -> Workload:
 def _substitution_setting(
     queried_workload: Workload, measured_workload: Workload
 ) -> tuple[Setting, ...]:
-    """The choice that says which queries are measured in place of those asked."""
+    """Return the setting that says which queries are measured in place of those asked."""
     if measured_workload is queried_workload:
         return ()
     table_count = len(measured_workload.tables)

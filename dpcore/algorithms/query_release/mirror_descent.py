@@ -111,7 +111,10 @@ class DPAM(Algorithm):
     graphical = True
 
     def plan(self, problem: QueryRelease, budget: Budget) -> Plan:
-        """The charges of one Gaussian measurement, or of T equal ones; T and α follow unless given."""
+        """Return a plan of one Gaussian measurement, or of T equal ones.
+
+        T and α follow unless given.
+        """
         full_spend = gaussian_spend(budget)
         setup = plan_model_setup(problem, budget, self.cells, "dpam")
         if self.noise != "reused" and not setup.lists_all_cells:
@@ -184,8 +187,9 @@ class DPAM(Algorithm):
         alpha_star_settings: tuple[Setting, ...],
         setup: ModelSetup,
     ) -> Plan:
-        """The plan for one reused measurement: α from its noise, T from both; where a tree is found first, an
-        upper bound.
+        """Return the plan for one reused measurement: α from its noise, T from both.
+
+        Where a tree is found first, it is an upper bound.
         """
         queried_workload = (
             require_marginals(problem.workload, "dpam")
@@ -222,7 +226,7 @@ class DPAM(Algorithm):
         return Plan(budget, (charge, *setup.planned_events), (*choices, *setup.settings))
 
     def steps(self, problem: QueryRelease, plan: Plan, curator: TableCurator, rng: Rng) -> Steps:
-        """Steps of one round each; with reused noise the first one uses the whole budget."""
+        """Yield steps of one round each; with reused noise the first one uses the whole budget."""
         state = initial_model(problem, plan, curator, self.cells)
         spend = plan.spend_of("measure")
         if self.noise == "reused":
@@ -238,7 +242,10 @@ class DPAM(Algorithm):
             yield from self._fresh_noise_steps(state, plan, curator)
 
     def _fresh_noise_steps(self, state: ModelState, plan: Plan, curator: TableCurator) -> Steps:
-        """The iterates of Algorithm 2 with new noise each round and the printed steps η_t = t + √(4/(ασ)) + 1."""
+        """Yield the iterates of Algorithm 2 with new noise each round.
+
+        The printed steps η_t = t + √(4/(ασ)) + 1.
+        """
         workload = state.workload
         alpha = plan["alpha"]
         statistic = CellAnswers(workload, subspace=self.noise == "subspace")
@@ -265,7 +272,10 @@ class DPAM(Algorithm):
 def _alpha_and_temperature(
     statistic: Answers | CellAnswers, spend: Gaussian, problem: QueryRelease
 ) -> tuple[float, float]:
-    """The regularisation α and the last temperature, from the measured statistic and its noise."""
+    """Return the regularisation α and the last temperature.
+
+    From the measured statistic and its noise.
+    """
     # The root mean square of the answers' noise, as a multiple of 1/(nμ).
     noise_rms = statistic.l2 * float(np.sqrt(np.mean(statistic.norms**2)))
     tau = max(LAST_TEMPERATURE_FACTOR * noise_rms / (problem.effective_n * spend.mu), MIN_STDDEV)
@@ -274,12 +284,14 @@ def _alpha_and_temperature(
 
 
 def _clip_alpha(alpha: float) -> float:
-    """The regularisation α, kept in the range of its parameter."""
+    """Return the regularisation α, kept in the range of its parameter."""
     return min(max(alpha, MIN_ALPHA), MAX_ALPHA)
 
 
 def _choose_statistic(workload: Workload) -> tuple[Answers | CellAnswers, str, str]:
-    """The kind of statistic to measure once, and why: answers, or for an explicit matrix the cells it sees.
+    """Return the kind of statistic to measure once, and why.
+
+    Answers, or for an explicit matrix the cells it sees.
 
     Compared by the total variance of the answers after least squares, in units of 1/(nμ)²: Δ₂²
     rank(A) when answers are measured, Δ₂² ‖A‖²_F when the subspace is. For t marginal tables the
@@ -314,9 +326,9 @@ def _choose_statistic(workload: Workload) -> tuple[Answers | CellAnswers, str, s
 def _accelerated_descent(
     state: ModelState, workload: Workload, y: Array, alpha: float, tau: float, rounds: int
 ) -> Iterator[tuple[Array, float]]:
-    """The iterates (D_ag (size,), temperature) for min_D Φ(D) + α KL(D ‖ D_0), D_0 the ground's start.
+    """Yield the iterates (D_ag (size,), temperature) for min_D Φ(D) + α KL(D ‖ D_0).
 
-    Φ(D) = τ log mean_{j,s} exp(s(y_j − ⟨q_j, D⟩)/τ).
+    D_0 is the start of the model. Φ(D) = τ log mean_{j,s} exp(s(y_j − ⟨q_j, D⟩)/τ).
 
     The step θ_t = η_t/A_t grows until it violates A_t [Φ(D_ag') − Φ(D_md) − ⟨∇Φ(D_md), D_ag' −
     D_md⟩] ≤ α A_{t-1} KL(D_{t+1} ‖ D_t), which is all that the potential argument asks of η_t:
@@ -360,7 +372,10 @@ def _accelerated_descent(
 
 
 def _soft_max(errors: Array, tau: float) -> tuple[float, Array]:
-    """The soft maximum τ log mean_{j,s} exp(s e_j/τ) for errors e (m,), and its gradient in e (m,)."""
+    """Return the soft maximum of errors e (m,), and its gradient in e (m,).
+
+    τ log mean_{j,s} exp(s e_j/τ).
+    """
     scaled = np.abs(errors) / tau
     max_scaled = float(scaled.max())
     positive = np.exp(scaled - max_scaled)

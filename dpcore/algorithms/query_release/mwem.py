@@ -71,5 +71,5 @@ class MWEM(SelectAndMeasure):
     max_work = MAX_WORK
 
     def extra_settings(self, sigma: float) -> tuple[Setting, ...]:  # noqa: ARG002 - for others
-        """The choices of what is measured, and of what is released."""
+        """Return the settings of what is measured, and of what is released."""
         return self.as_settings("measure", "output")

@@ -75,7 +75,7 @@ class PEP(SelectAndMeasure):
     max_work = {"query": 2 * 10**8}
 
     def extra_settings(self, sigma: float) -> tuple[Setting, ...]:
-        """The choices of how far answers may stay from measured ones."""
+        """Return the setting of how far answers may stay from measured ones."""
         return (
             Setting(
                 "slack", self.slack, "in units of the noise, so that one value serves every ε and n"
@@ -88,7 +88,7 @@ class PEP(SelectAndMeasure):
         )
 
     def new_history(self, state: ModelState) -> QueryHistory:
-        """An empty record of past measurements, which lets D stop at the edge of what the slack allows."""
+        """Return an empty history of measurements that lets D stop at the edge of its slack."""
         return QueryHistory(
             state, partial(interval_projection_step, slack=self.slack), PROJECTION_SWEEPS
         )
@@ -97,7 +97,10 @@ class PEP(SelectAndMeasure):
 def interval_projection_step(
     measurement: QueryMeasurement, p: float, variance: float, slack: float
 ) -> float:
-    """The step of θ that projects D on |⟨q, D⟩ − a| ≤ slack · σ, from p = ⟨q, D⟩ and the current θ."""
+    """Return the step of θ that projects D on |⟨q, D⟩ − a| ≤ slack · σ.
+
+    From p = ⟨q, D⟩ and the current θ.
+    """
     a = min(max(measurement.answer, 0.0 if isinstance(measurement.support.q, float) else -1.0), 1.0)
     gamma = slack / math.sqrt(measurement.precision)
     up = _theta_step_to_edge(measurement, p, variance, a - gamma)
@@ -112,13 +115,16 @@ def interval_projection_step(
 def _theta_step_to_edge(
     measurement: QueryMeasurement, p: float, variance: float, edge: float
 ) -> float:
-    """The step of θ that moves ⟨q, D⟩ from p to `edge`; one Newton step where q is no indicator."""
+    """Return the step of θ that moves ⟨q, D⟩ from p to `edge`.
+
+    One Newton step where q is no indicator.
+    """
     if isinstance(measurement.support.q, float):
         return _logit(edge) - _logit(p)
     return min(max((edge - p) / max(variance, MIN_STDDEV), -MAX_THETA_STEP), MAX_THETA_STEP)
 
 
 def _logit(p: float) -> float:
-    """The log odds log(p/(1 − p)) of a probability, kept away from 0 and 1."""
+    """Return the log odds log(p/(1 − p)) of a probability, kept away from 0 and 1."""
     p = min(max(p, MIN_INDICATOR_SHARE), 1 - MIN_INDICATOR_SHARE)
     return math.log(p / (1 - p))

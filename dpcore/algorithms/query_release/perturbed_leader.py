@@ -105,7 +105,10 @@ class FEM(Algorithm):
     score_distribution = "exponential"
 
     def plan(self, problem: QueryRelease, budget: Budget) -> Plan:
-        """The charges of T equal selections; T, s and the scale from n, k and the budget unless given."""
+        """Return a plan of T equal selections.
+
+        T, s and the scale from n, k and the budget unless given.
+        """
         enumerates_cells = BestResponseOracle(self._selection_workload(problem)).enumerates_cells
         default = balanced_rounds(
             problem, budget, ROUND_RULES[budget.delta == 0], MAX_DEFAULT_ROUNDS, MIN_DEFAULT_ROUNDS
@@ -136,7 +139,7 @@ class FEM(Algorithm):
         )
 
     def steps(self, problem: QueryRelease, plan: Plan, curator: TableCurator, rng: Rng) -> Steps:
-        """Steps of s rows and one selection each."""
+        """Yield steps of s rows and one selection each."""
         workload = self._selection_workload(problem)
         T = plan["rounds"]
         s = plan["samples"]
@@ -173,7 +176,7 @@ class FEM(Algorithm):
             )
 
     def _selection_workload(self, problem: QueryRelease) -> Workload:
-        """The workload that selections are made from."""
+        """Return the workload that selections are made from."""
         return problem.workload
 
 
@@ -197,7 +200,10 @@ class SepFEM(FEM):
     score_distribution = "laplace"
 
     def _selection_workload(self, problem: QueryRelease) -> Workload:
-        """The workload with the 1-way tables that it lacks; InputError for a query matrix."""
+        """Return the workload with the 1-way tables that it lacks.
+
+        Raises InputError for a query matrix.
+        """
         workload = problem.workload
         if workload.base is None:
             raise InputError(

@@ -113,7 +113,10 @@ class PMW(Algorithm):
     adaptive = True
 
     def plan(self, problem: QueryRelease, budget: Budget) -> Plan:
-        """The charges of U thresholds and as many measurements; U and the last level unless given."""
+        """Return a plan of U thresholds and as many measurements.
+
+        U and the last level follow unless given.
+        """
         workload = problem.workload
         n = problem.effective_n
         setup = plan_model_setup(problem, budget, self.cells, "pmw")
@@ -160,7 +163,7 @@ class PMW(Algorithm):
         return self.choose_default("threshold", min(max(level, 1e-6), 1.0), why)
 
     def steps(self, problem: QueryRelease, plan: Plan, curator: TableCurator, rng: Rng) -> Steps:
-        """Steps that each process the stream up to the next update, or to the end of a pass."""
+        """Yield steps that each process the stream up to the next update, or a pass's end."""
         remaining_updates = plan["updates"]
         comparison_spend = plan.spend_of("above_threshold")
         measurement_spend = plan.spend_of("measure")
@@ -202,7 +205,7 @@ class PMW(Algorithm):
 
 
 def pass_levels(last_level: float, passes: int) -> Array:
-    """The error level of each pass, falling geometrically to the last one."""
+    """Return the error level of each pass, falling geometrically to the last one."""
     return (
         np.geomspace(max(FIRST_PASS_LEVEL, last_level), last_level, passes)
         if passes > 1

@@ -72,7 +72,7 @@ class PrivateEvolutionTable(Algorithm):
     )
 
     def plan(self, problem: QueryRelease, budget: Budget) -> Plan:
-        """The charges: `share` of μ² for the marginals, the rest in equal parts for T votes."""
+        """Return a plan: `share` of μ² for the marginals, the rest in equal parts for T votes."""
         T = self.rounds
         marginals_spend = gaussian_spend(budget, self.share)
         votes_spend = gaussian_spend(budget, (1 - self.share) / T)
@@ -102,7 +102,7 @@ class PrivateEvolutionTable(Algorithm):
         )
 
     def steps(self, problem: QueryRelease, plan: Plan, curator: TableCurator, rng: Rng) -> Steps:
-        """Steps of one vote each; the first one measures the marginals too."""
+        """Yield steps of one vote each; the first one measures the marginals too."""
         one_way = _one_way_tables(problem)
         T = plan["rounds"]
         votes_spend = plan.spend_of("votes")
@@ -145,7 +145,7 @@ class PrivateEvolutionTable(Algorithm):
     def _vary_rows(
         S: Array, columns: list["_BinnedColumn"], change_probability: float, rng: Rng
     ) -> Array:
-        """Distinct rows (v, d): S, and variations of each of its rows."""
+        """Return distinct rows (v, d): S, and variations of each of its rows."""
         r, d = S.shape
         blocks = [S]
         for _ in range(VARIATIONS_PER_ROW):
@@ -158,20 +158,25 @@ class PrivateEvolutionTable(Algorithm):
 
 
 def _one_way_tables(problem: QueryRelease) -> Marginals:
-    """All 1-way marginals of the problem's domain."""
+    """Return all 1-way marginals of the problem's domain."""
     return Marginals.all(problem.domain, 1)
 
 
 def _order_and_value_count(problem: QueryRelease, i: int) -> tuple[bool, int]:
-    """Whether the codes of column i are ordered, and the number of codes that are values, not missing."""
+    """Return whether the codes of column i are ordered, and how many codes are values.
+
+    Missing values do not count.
+    """
     column = problem.domain.columns[i]
     ordered = column.ordered or (column.kind == "integer" and column.size > MAX_UNORDERED_CODES)
     return ordered, column.nonmissing_size
 
 
 class _BinnedColumn:
-    """A column in bins: `P` (k,) their noisy marginal, `bin_of_code` (size,) of each code, `bin_positions` (k,), None for
-    categories.
+    """A column in bins, with their noisy marginal.
+
+    `P` (k,) is the marginal, `bin_of_code` (size,) the bin of each code, `bin_positions` (k,) their
+    positions, None for categories.
 
     Bins of an ordered column hold nearly equal mass; a code for missing values has its own, the
     last.
@@ -191,7 +196,7 @@ class _BinnedColumn:
             ).astype(np.int64)
 
     def match_marginal(self, column: Array, rng: Rng) -> Array:
-        """The bins (m,) of a column, changed as little as possible so that their shares are P."""
+        """Return the bins (m,) of a column, changed as little as possible to have the shares P."""
         m = len(column)
         k = len(self.P)
         target_counts = np.bincount(sample_systematically(self.P, m, rng), minlength=k)
@@ -209,7 +214,10 @@ class _BinnedColumn:
         return matched
 
     def refine_to_codes(self, column: Array, rng: Rng) -> Array:
-        """The codes (m,) for bins (m,), with the shares of the fine marginal within each bin."""
+        """Return the codes (m,) for bins (m,).
+
+        With the shares of the fine marginal within each bin.
+        """
         if len(self.P) == len(self.fine):
             return column
         is_inside = self.bin_of_code == np.arange(len(self.P))[:, None]
@@ -218,7 +226,7 @@ class _BinnedColumn:
 
 
 def _quantile_bins(P: Array, max_bins: int) -> Array:
-    """The bins (k,) of neighbouring codes with nearly equal mass, at most `max_bins` of them."""
+    """Return the bins (k,) of neighbouring codes with nearly equal mass, at most `max_bins`."""
     bin_of_code = np.zeros(len(P), dtype=np.int64)
     bin_number = 0
     mass = 0.0

@@ -75,7 +75,7 @@ class Residual(Algorithm):
     )
 
     def plan(self, problem: QueryRelease, budget: Budget) -> Plan:
-        """The charge of one Gaussian measurement with the whole budget."""
+        """Return a plan of one Gaussian measurement with the whole budget."""
         tables = require_marginals(problem.workload, "residual")
         spend = gaussian_spend(budget)
         spaces = cached_residual_spaces(tables)
@@ -116,7 +116,7 @@ class Residual(Algorithm):
         return Plan(budget, (PlannedEvent("measure", spend, statistic=statistic),), choices)
 
     def steps(self, problem: QueryRelease, plan: Plan, curator: TableCurator, rng: Rng) -> Steps:
-        """One step with the answers, and where it is asked for, a second one with the fit to them."""
+        """Yield one step with the answers, and if asked, a second one with the fit to them."""
         statistic = plan.planned_event("measure").statistic
         spend = plan.spend_of("measure")
         measurement = curator.measure(statistic, spend)
@@ -158,7 +158,10 @@ def to_unbiased_answers(measurement: Measurement) -> UnbiasedAnswers:
 def fit_nonnegative(
     problem: QueryRelease, tables: Marginals, answers: UnbiasedAnswers, weight: float
 ) -> Release:
-    """The maximum-entropy fit to unbiased answers: no cell is below 0, so it is biased; InputError where too large."""
+    """Return the maximum-entropy fit to unbiased answers: no cell is below 0.
+
+    It is biased. Raises InputError where too large.
+    """
     model = require_fit_model(problem, tables)
     standard_errors = np.maximum(answers.standard_errors(tables), MIN_STDDEV)
     noisy_answers = NoisyAnswers(tables, answers.answers(tables), standard_errors)
@@ -167,7 +170,10 @@ def fit_nonnegative(
 
 
 def require_fit_model(problem: QueryRelease, tables: Marginals) -> JunctionTreeModel:
-    """The model that a fit is stored in; InputError where cells are too many and no tree over all tables is small."""
+    """Return the model that a fit is stored in.
+
+    Raises InputError where cells are too many and no tree over all tables is small.
+    """
     model = find_public_model(problem, tables, None)
     if model is None:
         raise InputError(

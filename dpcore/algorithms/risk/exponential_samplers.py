@@ -30,7 +30,10 @@ SAMPLER_ERROR_DELTA_SHARE = 0.01
 
 @by_name
 class OneDraw(Algorithm):
-    """The base of algorithms that draw one parameter from a density, and release it as a point of K."""
+    """The base of algorithms that draw one parameter from a density, and release it.
+
+    It is released as a point of K.
+    """
 
     problem = RiskMinimisation
     # name of one of the curator's samplers; "": the one that the plan chose
@@ -39,13 +42,13 @@ class OneDraw(Algorithm):
 
     # a subclass may need the problem
     def target_density(self, problem: RiskMinimisation, plan: Plan) -> Any:  # noqa: ARG002
-        """The density to draw from: the one that the plan charges for."""
+        """Return the density to draw from: the one that the plan charges for."""
         return plan.planned_event("draw").statistic
 
     def steps(
         self, problem: RiskMinimisation, plan: Plan, curator: RiskCurator, _rng: Rng
     ) -> Steps:
-        """One step with the draw."""
+        """Yield one step with the draw."""
         name = self.sampler_name or plan["sampler"]
         x = curator.draw_parameter(self.target_density(problem, plan), name, plan.spend_of("draw"))
         yield Step(
@@ -110,7 +113,10 @@ class RegularizedExponential(Algorithm):
     problem = RiskMinimisation
 
     def plan(self, problem: RiskMinimisation, budget: Budget) -> Plan:
-        """The charges of m equal draws; μ of the first stage from the theory at its own s/√m, k from μ."""
+        """Return a plan of m equal draws.
+
+        μ of the first stage from the theory at its own s/√m, k from μ.
+        """
         n = problem.effective_n
         d = problem.d
         G = problem.G
@@ -165,7 +171,7 @@ class RegularizedExponential(Algorithm):
     def steps(
         self, problem: RiskMinimisation, plan: Plan, curator: RiskCurator, _rng: Rng
     ) -> Steps:
-        """Steps of one draw each; μ grows as the radius shrinks."""
+        """Yield steps of one draw each; μ grows as the radius shrinks."""
         spend = plan.spend_of("draw")
         x = problem.region.centre
         for t, radius in enumerate(plan["stage_radii"], 1):
@@ -177,7 +183,7 @@ class RegularizedExponential(Algorithm):
 
 
 def _regularised_density(problem: RiskMinimisation, centre: Array, mu: float) -> RegularisedRisk:
-    """The density of the regularised risk, held near `centre` with weight μ."""
+    """Return the density of the regularised risk, held near `centre` with weight μ."""
     return RegularisedRisk(problem.loss, problem.region, mu, problem.location, centre)
 
 
@@ -217,7 +223,7 @@ class AlternatingSampler(OneDraw):
     note_template = "{chain:,} steps of the chain"
 
     def plan(self, problem: RiskMinimisation, budget: Budget) -> Plan:
-        """The charge of one draw, planned like regularized_exponential's."""
+        """Return a plan of one draw, as regularized_exponential plans it."""
         inner_plan = RegularizedExponential(mu=self.mu, theta=self.theta).plan(problem, budget)
         target = _regularised_density(problem, problem.region.centre, inner_plan["mu"])
         SAMPLERS["alternating"].require_supported(
@@ -235,7 +241,7 @@ class AlternatingSampler(OneDraw):
         return Plan(budget, inner_plan.planned_events, choices)
 
     def target_density(self, problem: RiskMinimisation, plan: Plan) -> RegularisedRisk:
-        """The density of regularized_exponential, in one stage."""
+        """Return the density of regularized_exponential, in one stage."""
         return _regularised_density(problem, problem.region.centre, plan["mu"])
 
 
@@ -260,7 +266,7 @@ class Exponential(OneDraw):
     note_template = "k = {k:.4g}"
 
     def plan(self, problem: RiskMinimisation, budget: Budget) -> Plan:
-        """The charge of one draw with the whole budget."""
+        """Return a plan of one draw with the whole budget."""
         target = PlainRisk(problem.loss, problem.region, problem.location)
         target.check()
         failure = SAMPLER_ERROR_DELTA_SHARE * budget.delta
@@ -306,7 +312,10 @@ class RankExponential(OneDraw):
     note_template = "k = {k:.4g}"
 
     def plan(self, problem: RiskMinimisation, budget: Budget) -> Plan:
-        """The charge of one draw with the whole budget; InputError for any problem but a quantile."""
+        """Return a plan of one draw with the whole budget.
+
+        Raises InputError for any problem but a quantile.
+        """
         if not isinstance(problem.loss, PiecewiseLinear) or problem.loss.width:
             raise InputError("rank_exponential is for a quantile of one column")
         target = RankError(problem.loss, problem.region, problem.location)

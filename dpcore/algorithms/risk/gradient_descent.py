@@ -1,4 +1,7 @@
-"""Gradient descent on noisy clipped gradients: of all records in every step, or of a Poisson sample of them."""
+"""Gradient descent on noisy clipped gradients.
+
+Of all rows in every step, or of a Poisson sample of them.
+"""
 
 import math
 from typing import Any
@@ -24,7 +27,7 @@ from ..algorithm import Algorithm, Step, Steps
 
 
 def _positive_param(doc: str, symbol: str, auto: str) -> Any:
-    """A parameter for any positive number, left to the plan unless it is given."""
+    """Return a parameter for any positive number, left to the plan unless it is given."""
     return parameter_field(None, doc, symbol=symbol, low=1e-9, high=1e9, log=True, auto=auto)
 
 
@@ -59,7 +62,10 @@ class NoisyGD(Algorithm):
     problem = RiskMinimisation
 
     def plan(self, problem: RiskMinimisation, budget: Budget) -> Plan:
-        """The charges of T equal gradients; the step R/√(T(L² + dσ²)) minimises the textbook bound on the average."""
+        """Return a plan of T equal gradients.
+
+        The step R/√(T(L² + dσ²)) minimises the textbook bound on the average.
+        """
         spend = self._gradient_spend(problem, budget)
         clip = self.choose_default("clip", problem.lipschitz_constant, "no gradient is longer")
         R = problem.R
@@ -83,22 +89,25 @@ class NoisyGD(Algorithm):
 
     # a subclass may need the problem
     def _gradient_spend(self, problem: RiskMinimisation, budget: Budget) -> Any:  # noqa: ARG002
-        """The spend of one gradient: Gaussian noise of μ/√T."""
+        """Return the spend of one gradient: Gaussian noise of μ/√T."""
         return gaussian_spend(budget, 1 / self.rounds)
 
     # with samples it depends on both
     def _squared_sampling_length(self, clip: float, n: float) -> float:  # noqa: ARG002
-        """The square of the length that sampling rows adds to a gradient: 0 without sampling."""
+        """Return the square of the length that sampling rows adds to a gradient.
+
+        0 without sampling.
+        """
         return 0.0
 
     def _extra_settings(self, spend: Any) -> tuple[Setting, ...]:
-        """The choices that only this algorithm makes: the GDP parameter of the whole."""
+        """Return the settings that only this algorithm makes: the GDP parameter of the whole."""
         return (Setting("s", spend.mu * math.sqrt(self.rounds), "GDP parameter of the whole"),)
 
     def steps(
         self, problem: RiskMinimisation, plan: Plan, curator: RiskCurator, _rng: Rng
     ) -> Steps:
-        """Steps of one noisy gradient each."""
+        """Yield steps of one noisy gradient each."""
         spend = plan.spend_of("measure")
         T = plan["rounds"]
         # the first iterate that counts in the mean
@@ -124,7 +133,7 @@ class NoisyGD(Algorithm):
 
 
 def _mean_gradient(problem: RiskMinimisation, x: Array, clip: float) -> MeanGradient:
-    """The mean gradient at x, every row's cut to length `clip`."""
+    """Return the mean gradient at x, every row's cut to length `clip`."""
     return MeanGradient(problem.loss, problem.region, x, clip, problem.location)
 
 
@@ -156,7 +165,10 @@ class DPSGD(NoisyGD):
     )
 
     def _gradient_spend(self, problem: RiskMinimisation, budget: Budget) -> SubsampledGaussian:
-        """The spend of one gradient on a sample; InputError where a person has several rows."""
+        """Return the spend of one gradient on a sample.
+
+        Raises InputError where a person has several rows.
+        """
         if problem.effective_n < problem.n:
             raise InputError(
                 "dp_sgd protects single rows only, not several rows of a person; use noisy_gd"
@@ -164,11 +176,11 @@ class DPSGD(NoisyGD):
         return sampled_sum_spend(budget, self.rate, self.rounds)
 
     def _squared_sampling_length(self, clip: float, n: float) -> float:
-        """The square of the length that sampling adds to a gradient."""
+        """Return the square of the length that sampling adds to a gradient."""
         return clip**2 / (self.rate * n)
 
     def _extra_settings(self, spend: SubsampledGaussian) -> tuple[Setting, ...]:
-        """The choices of the sampling rate and of the noise that it needs."""
+        """Return the settings of the sampling rate and of the noise that it needs."""
         multiplier = Setting(
             "noise_multiplier",
             spend.noise_multiplier,

@@ -57,7 +57,10 @@ class OutputPerturbation(Algorithm):
     problem = RiskMinimisation
 
     def plan(self, problem: RiskMinimisation, budget: Budget) -> Plan:
-        """The charge of one Gaussian release; μ balances L√d Δ₂/(ns) against μR²/2 unless given."""
+        """Return a plan of one Gaussian release; μ balances two bounds unless given.
+
+        L√d Δ₂/(ns) against μR²/2.
+        """
         spend = gaussian_spend(budget)
         n = problem.effective_n
         R = problem.R
@@ -88,7 +91,7 @@ class OutputPerturbation(Algorithm):
         return Plan(budget, (PlannedEvent("measure", spend, statistic=statistic),), choices)
 
     def steps(self, problem: RiskMinimisation, plan: Plan, curator: RiskCurator, rng: Rng) -> Steps:
-        """One step with the release."""
+        """Yield one step with the release."""
         x = curator.measure(
             _regularised_minimiser(problem, plan["mu"]), plan.spend_of("measure")
         ).values
@@ -100,7 +103,10 @@ class OutputPerturbation(Algorithm):
 
 
 def _regularised_minimiser(problem: RiskMinimisation, mu: float) -> RegularisedMinimiser:
-    """The minimiser of the risk with regulariser weight μ, kinks rounded off, as a statistic."""
+    """Return the minimiser of the risk with regulariser weight μ, as a statistic.
+
+    Kinks are rounded off.
+    """
     width = KINK_WIDTH_SHARE * problem.R
     return RegularisedMinimiser(
         problem.loss, problem.region, mu, width, problem.n, problem.location
@@ -131,7 +137,7 @@ class ObjectivePerturbation(OneDraw):
     note_template = "tilt {sigma:.3g}"
 
     def plan(self, problem: RiskMinimisation, budget: Budget) -> Plan:
-        """The charge of one draw with the whole (ε, δ)."""
+        """Return a plan of one draw with the whole budget (ε, δ)."""
         if budget.delta == 0:
             raise InputError("delta=0 cannot be promised with Gaussian noise; choose delta > 0")
         loss = problem.loss

@@ -9,7 +9,7 @@ import math
 
 
 def erm_mu(*, n: float, d: int, G: float, R: float, s: float) -> float:
-    """The regularisation μ = √(2d) G/(snR) that minimises `erm_bound`.
+    """Return the regularisation μ = √(2d) G/(snR) that minimises `erm_bound`.
 
     Theorem 6.4 has a diameter D for R and a closed form for s; centring K at c makes ‖x* − c‖ ≤ R
     enough.
@@ -18,17 +18,22 @@ def erm_mu(*, n: float, d: int, G: float, R: float, s: float) -> float:
 
 
 def erm_bound(*, n: float, d: int, G: float, R: float, s: float, mu: float) -> float:
-    """The bound E F(x) − min F ≤ d/k + μR²/2 with k = μ(sn/G)²: Theorem 6.2. At `erm_mu` it is √2 G R √d/(sn)."""
+    """Return the bound E F(x) − min F ≤ d/k + μR²/2 with k = μ(sn/G)² (Theorem 6.2).
+
+    At `erm_mu` it is √2 G R √d/(sn).
+    """
     return d * (G / (s * n)) ** 2 / mu + mu * R * R / 2
 
 
 def sco_mu(*, n: float, d: int, G: float, R: float, s: float) -> float:
-    """The regularisation μ = (G/R) √(2(d/(sn)² + 1/n)) that minimises `sco_bound`."""
+    """Return the regularisation μ = (G/R) √(2(d/(sn)² + 1/n)) that minimises `sco_bound`."""
     return G / R * math.sqrt(2 * (d / (s * n) ** 2 + 1 / n))
 
 
 def sco_bound(*, n: float, d: int, G: float, R: float, s: float, mu: float) -> float:
-    """The bound for the population: d/k + μR²/2 + G²/(nμ). Theorem 6.8 prints G/(nμ) last, of wrong units.
+    """Return the bound for the population: d/k + μR²/2 + G²/(nμ).
+
+    Theorem 6.8 prints G/(nμ) last, of wrong units.
 
     At `sco_mu` it is GR √(2(d/(sn)² + 1/n)).
     """
@@ -36,7 +41,9 @@ def sco_bound(*, n: float, d: int, G: float, R: float, s: float, mu: float) -> f
 
 
 def paper_gdp_parameter(*, epsilon: float, delta: float) -> float:
-    """The GDP parameter s = √(2c + 2ε) − √(2c), c = log(3/(4δ)), of Theorem 6.4; the exact s is larger.
+    """Return the GDP parameter s = √(2c + 2ε) − √(2c), c = log(3/(4δ)), of Theorem 6.4.
+
+    The exact s is larger.
 
     The theorem leaves δ/3 for the sampler but needs (1 + e^ε)δ/3, so that as printed it spends more
     than δ. Theorem 6.9's s = ε/√(2c) is not even safe at large ε.
@@ -46,7 +53,10 @@ def paper_gdp_parameter(*, epsilon: float, delta: float) -> float:
 
 
 def stage_count(*, n: float, d: int, s: float) -> int:
-    """The number of stages: 3, 2 or 1 where √(2d)/(sn) is below .01, below .05, or above: a rule of thumb."""
+    """Return the number of stages: 3, 2 or 1, by a rule of thumb.
+
+    Where √(2d)/(sn) is below .01, below .05, or above.
+    """
     q = math.sqrt(2 * d) / (s * n)
     if q < 0.01:
         return 3
@@ -54,7 +64,9 @@ def stage_count(*, n: float, d: int, s: float) -> int:
 
 
 def stage_radius_ratio(*, n: float, d: int, s: float, smooth: bool) -> float:
-    """The ratio of a stage's radius to the last one's: ¼ for a loss with kinks, else 6√q within ¼ … ½.
+    """Return the ratio of a stage's radius to the last one's.
+
+    ¼ for a loss with kinks, else 6√q within ¼ … ½.
 
     A rule of thumb from public numbers. Kinks make the minimum sharp, and a draw comes near it at
     once. A smooth risk is flat there, so that a draw of little budget finds the optimum no better

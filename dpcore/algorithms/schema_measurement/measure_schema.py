@@ -1,4 +1,7 @@
-"""From noisy counts to a schema: post-processing of a `ColumnCurator`'s releases, and nothing else."""
+"""Schema from noisy counts: post-processing of a `ColumnCurator`'s releases.
+
+And nothing else.
+"""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -83,7 +86,10 @@ def measure_schema(
 def measure_column(
     column: UnknownColumn, column_index: int, plan: SchemaPlan, curator: ColumnCurator
 ) -> ColumnFindings:
-    """The measured column and its findings; `column_index` is the column's index at the curator."""
+    """Return the measured column and its findings.
+
+    `column_index` is the column's index at the curator.
+    """
     if column.is_categorical:
         return _categorical_findings(column, column_index, plan, curator)
     magnitude_counts = curator.count(column_index, Magnitudes(column.is_integer), plan.range_spend)
@@ -111,7 +117,10 @@ def measure_column(
 def guess_column_kinds(
     names: Sequence[str], plan: SchemaPlan, curator: ColumnCurator
 ) -> list[UnknownColumn]:
-    """The likely kind of every column, by private shares of cells that read as numbers or dates."""
+    """Return the likely kind of every column, by private shares of numbers and dates.
+
+    The shares of cells that read as numbers or dates.
+    """
     out = []
     for column_index, name in enumerate(names):
         spend: Any = plan.kinds_spend
@@ -183,7 +192,7 @@ def _categorical_findings(
 def _numeric_findings(
     column: UnknownColumn, tree_counts: FittedTreeCounts, plan: SchemaPlan
 ) -> ColumnFindings:
-    """The ends and bins of a column, from noisy counts of a grid's cells."""
+    """Return the ends and bins of a column, from noisy counts of a grid's cells."""
     ends = tree_counts.find_ends()
     if ends is None:
         description = (

@@ -91,7 +91,10 @@ class BudgetDivision:
 
     @property
     def reserved_events(self) -> EventCounts:
-        """The events that a ledger reserves for both parts before the first draw: an upper bound on all spends."""
+        """The events that a ledger reserves for both parts before the first draw.
+
+        An upper bound on all spends.
+        """
         parts = (
             (self.schema_cost, self.schema_failure),
             (self.algorithm_cost, self.algorithm_failure),
@@ -104,7 +107,11 @@ class BudgetDivision:
 
 
 def default_schema_share(columns: int, n: int, rows_per_person: int, budget: Budget) -> float:
-    """The share at which RARE of all rows equals six deviations of a category count's noise, within SHARES."""
+    """Return the budget share for the schema that makes rare categories stand out from noise.
+
+    The share at which RARE_CATEGORY_SHARE of all rows equals six deviations of a category count's
+    noise, within SCHEMA_SHARE_RANGE.
+    """
     require_two_rows(n)
     rare_rows = RARE_CATEGORY_SHARE * n / rows_per_person
     if budget.delta == 0:
@@ -119,7 +126,10 @@ def default_schema_share(columns: int, n: int, rows_per_person: int, budget: Bud
 def divide_budget(
     budget: Budget, share: float, *, has_categories: bool, can_fail: bool = False
 ) -> BudgetDivision:
-    """The division that gives the schema `share` of the budget and the algorithm, which `can_fail` or not, the rest."""
+    """Return the division that gives the schema `share` of the budget, the algorithm the rest.
+
+    The algorithm `can_fail` or not.
+    """
     if not 0 < share <= 1:
         raise InputError(f"schema-share={share:g} is outside (0, 1]")
     if budget.delta == 0:
@@ -137,9 +147,10 @@ def divide_budget(
 
 @value_object
 class SchemaPlan:
-    """The charges for every open column, from public numbers; `kinds` are columns whose kind is measured first.
+    """The planned events for every unknown column, from public numbers.
 
-    `rows_per_person` says how many rows neighbours differ in.
+    `kinds` are columns whose kind is measured first. `rows_per_person` says how many rows
+    neighbours differ in.
     """
 
     plan: Plan
@@ -164,7 +175,7 @@ class SchemaPlan:
         )
 
     def predicted_error_text(self, column: UnknownColumn) -> str:
-        """The expected error of a column's measurement, in words, from public numbers."""
+        """Return the predicted error of a column's measurement, in words, from public numbers."""
         if column.is_categorical:
             if self.categories_spend is None:
                 return "cannot be measured at delta = 0"
@@ -179,25 +190,31 @@ class SchemaPlan:
         return f"{ends_text}, and a bin is off by about {off:,.0f} ({off / self.n:.1%})"
 
     def _rows_at_most(self, count: float) -> str:
-        """Some of the rows in words: what noise may hide is never more than there is."""
+        """Return some of the rows in words, never more than there are.
+
+        What noise may hide is at most all rows.
+        """
         if count >= self.n:
             return f"all {self.n:,} rows (100%)"
         return f"about {count:,.0f} of {self.n:,} rows ({count / self.n:.1%})"
 
     @property
     def rank_error(self) -> float:
-        """The typical error of the number of rows below an edge: one node's noise on each of three levels."""
+        """The typical error of the number of rows below an edge.
+
+        One node's noise on each of three levels.
+        """
         levels = 3
         return noise_stddev(
             HistogramSensitivity(levels), self.tree_spend, 1 / self.rows_per_person
         ) * math.sqrt(levels)
 
     def charges_of(self, column: UnknownColumn) -> tuple[PlannedEvent, ...]:
-        """The charges for one of the open columns."""
+        """Return the planned events for one of the unknown columns."""
         return tuple(charge for charge in self.plan.planned_events if charge.name == column.name)
 
     def purpose_text(self, column: UnknownColumn) -> str:
-        """The purpose of a column's charges, in words."""
+        """Return the purpose of a column's planned events, in words."""
         statistics = (charge.statistic for charge in self.charges_of(column))
         counts_by_kind = Counter(
             statistic if isinstance(statistic, type) else type(statistic)
@@ -210,7 +227,10 @@ class SchemaPlan:
         return ", ".join(purposes)
 
     def min_visible_rows(self, column: UnknownColumn) -> float:
-        """The number of rows with one value, or numbers of one size, that is needed for it to be seen."""
+        """Return the number of rows that a value needs to be seen.
+
+        Rows with one value, or numbers of one size.
+        """
         if column.is_categorical:
             return self.threshold
         is_gaussian = not self.range_spend.has_laplace_noise
@@ -222,11 +242,14 @@ class SchemaPlan:
         )
 
     def needed_epsilon(self, column: UnknownColumn) -> float:
-        """The ε, divided as now, at which ENOUGH of all rows are seen in a column; ∞ where no ε suffices."""
+        """Return the ε, divided as now, at which enough rows of a column are seen.
+
+        VISIBLE_ROWS_SHARE of all rows; ∞ where no ε suffices.
+        """
         return _needed_epsilon(self, replace(column, name=""))
 
     def missing_budget_text(self, column: UnknownColumn) -> str:
-        """The budget or rows that a column lacks for anything to be seen, in words."""
+        """Return the budget or rows that a column lacks for anything to be seen, in words."""
         epsilon = self.needed_epsilon(column)
         rows_text = f"{VISIBLE_ROWS_SHARE * self.n:,.0f} rows ({VISIBLE_ROWS_SHARE:.0%})"
         return (
@@ -279,9 +302,10 @@ def plan_schema(
     exact: bool,
     unknown_kind_count: int = 0,
 ) -> SchemaPlan:
-    """The plan with equal parts for every column, and for the `kinds` columns, whose kind is unknown.
+    """Return the plan with equal parts for every column.
 
-    Raises InputError at δ = 0 where categories are to be measured.
+    And for the columns whose kind is unknown (`unknown_kind_count`). Raises InputError at δ = 0
+    where categories are to be measured.
     """
     spends = _ColumnSpends.of_division(columns, division, unknown_kind_count)
     events = _column_events(columns, spends, unknown_kind_count)
@@ -383,7 +407,10 @@ def _column_events(
 
 @value_object
 class SchemaShare:
-    """The share of a budget that measures a schema, and whether categories are among what is measured."""
+    """The share of a budget that measures a schema.
+
+    And whether categories are among what is measured.
+    """
 
     fraction: float
     has_categories: bool
@@ -391,9 +418,9 @@ class SchemaShare:
     def divide_and_plan(
         self, algorithm: Algorithm, problem: QueryRelease, budget: Budget, *, exact: bool
     ) -> tuple[BudgetDivision, Plan]:
-        """The division of a budget, and the algorithm's plan with the rest; part of δ is kept if that can fail.
+        """Return the division of a budget, and the algorithm's plan with the rest.
 
-        Raises what `within` raises.
+        Part of δ is kept if that can fail. Raises what `plan_within_division` raises.
         """
         division = divide_budget(budget, self.fraction, has_categories=self.has_categories)
         try:
@@ -412,7 +439,10 @@ def choose_schema_share(
     rows_per_person: int,
     budget: Budget,
 ) -> SchemaShare:
-    """A schema's share of a budget: the one that was chosen, else by how many columns and records there are."""
+    """Return a schema's share of a budget: the chosen one, else by columns and rows.
+
+    By how many columns and rows there are.
+    """
     fraction = (
         default_schema_share(len(columns), n, rows_per_person, budget)
         if fraction is None
@@ -424,7 +454,9 @@ def choose_schema_share(
 def plan_within_division(
     algorithm: Algorithm, problem: QueryRelease, division: BudgetDivision, *, exact: bool
 ) -> Plan:
-    """The algorithm's plan with at most the rest of the budget, on every path that it may take.
+    """Return the algorithm's plan with at most the rest of the budget, on every path.
+
+    Every path that it may take.
 
     A plan is made for an ε that is lowered until all that it may spend, ρ and failures, is covered
     by the rest.
@@ -455,7 +487,7 @@ def plan_within_division(
 
 
 def with_exact_noise(plan: Plan) -> Plan:
-    """The plan with exact noise, where that fits all that it measures; else the plan itself."""
+    """Return the plan with exact noise, where that fits all it measures; else the plan itself."""
     return (
         replace(plan, exact=True)
         if all(map(noise_grid.has_grid, plan.measured_statistics))
@@ -464,7 +496,7 @@ def with_exact_noise(plan: Plan) -> Plan:
 
 
 def rho_and_failure_delta(events: Events, budget: Budget) -> tuple[float, float]:
-    """The Σρ of events, and the part of δ that their failures take at the budget's ε."""
+    """Return the Σρ of events, and the part of δ that their failures take at the budget's ε."""
     failure_delta = math.fsum(
         times * event.failure_delta(budget.epsilon) for event, times in events
     )
@@ -474,7 +506,10 @@ def rho_and_failure_delta(events: Events, budget: Budget) -> tuple[float, float]
 def joint_cost(
     division: BudgetDivision, schema_plan: Plan, algorithm_plan: Plan, adaptive: bool
 ) -> tuple[float, float, float]:
-    """The total cost of the schema's charges and all that the algorithm may spend: Σρ or Σε, failures, ε."""
+    """Return the total cost of the schema's events and all that the algorithm may spend.
+
+    Σρ or Σε, failures, ε.
+    """
     events = [
         *((c.spend, c.times) for c in schema_plan.planned_events),
         *worst_case_events(algorithm_plan, adaptive),
@@ -489,7 +524,10 @@ def joint_cost(
 def check_joint_cost(
     division: BudgetDivision, schema_plan: Plan, algorithm_plan: Plan, adaptive: bool
 ) -> None:
-    """Raise BudgetError unless the schema's charges and all that the algorithm may spend keep the whole budget."""
+    """Raise BudgetError unless schema and algorithm together keep the whole budget.
+
+    The schema's events and all that the algorithm may spend.
+    """
     epsilon = joint_cost(division, schema_plan, algorithm_plan, adaptive)[-1]
     allowed_epsilon = division.budget.epsilon
     if not epsilon <= allowed_epsilon:
@@ -499,7 +537,7 @@ def check_joint_cost(
 
 
 def _smallest_plan(charges: Sequence[PlannedEvent], division: BudgetDivision, exact: bool) -> Plan:
-    """A plan of the charges alone, with no more budget than they need."""
+    """Return a plan of the events alone, with no more budget than they need."""
     accountant = division.accounting.of_events([(c.spend, c.times) for c in charges])
     delta = division.budget.delta
     epsilon = accountant.cost * ROUNDING_SLACK
@@ -511,7 +549,7 @@ def _smallest_plan(charges: Sequence[PlannedEvent], division: BudgetDivision, ex
 
 
 def describe_schema_cost(division: BudgetDivision, columns: Sequence[UnknownColumn]) -> Json:
-    """A release's description of the part of the budget that paid for its schema."""
+    """Return a release's description of the budget part that paid for its schema."""
     symbol = "rho" if division.accounting.needs_delta else "epsilon"
     cost = {symbol: division.schema_cost, "failure": division.schema_failure}
     return {

@@ -1,4 +1,7 @@
-"""From noisy counts of a column's numbers to a grid, its ends, and bins. Sees noisy counts, never records."""
+"""From noisy counts of a column's numbers to a grid, its ends, and bins.
+
+Sees noisy counts, never rows.
+"""
 
 import math
 from collections.abc import Callable
@@ -52,7 +55,7 @@ class FittedTreeCounts:
     def from_measurement(
         cls, edges: Array, whole_numbers: bool, count: Callable[[TreeCounts], NoisyCounts], n: int
     ) -> "FittedTreeCounts":
-        """The fitted counts of a grid's cells, and of the powers of two beyond the grid."""
+        """Return the fitted counts of a grid's cells, and of the powers of two beyond the grid."""
         power_edges = dyadic_edges()
         all_edges = np.concatenate(
             [power_edges[power_edges < edges[0]], edges, power_edges[power_edges > edges[-1]]]
@@ -73,13 +76,16 @@ class FittedTreeCounts:
         return self.tree.fit_leaves(self.noisy_counts.values, self.n)[:-1]
 
     def find_ends(self) -> tuple[int, int, float] | None:
-        """The edges between which most rows are, and how many may lie outside; None if all cells may be empty.
+        """Return the edges between which most rows are, and how many rows may lie outside.
+
+        None if all cells may be empty.
 
         Walking inward, an end is the last edge before as many rows are passed as noise would hardly
-        make of none: fewer near the ends that are sure, and within the grid no more than LOST of
-        all or one deviation, as a range that is a little too wide costs less than one that cuts
-        rows off. No more rows than said lie beyond the two ends, but for 5 of 100 columns; all of
-        an outermost cell may, as the numbers beyond all cells are counted there.
+        make of none: fewer near the ends that are sure, and within the grid no more than
+        MAX_LOST_ROWS_SHARE of all or one deviation, as a range that is a little too wide costs less
+        than one that cuts rows off. No more rows than said lie beyond the two ends, but for 5 of
+        100 columns; all of an outermost cell may, as the numbers beyond all cells are counted
+        there.
         """
         cumulative = np.append(0.0, np.cumsum(self.counts))
         cells = np.arange(len(cumulative) - 1)
@@ -105,8 +111,9 @@ class FittedTreeCounts:
         return low, high + 1, float(min(rows.max_outside(low, high), self.n))
 
     def finer_edges(self) -> Array | None:
-        """The edges of smaller cells around the numbers, with room on both sides; None where no smaller ones
-        exist.
+        """Return the edges of smaller cells around the numbers, with room on both sides.
+
+        None where no smaller ones exist.
         """
         ends = self.find_ends()
         if ends is None:
@@ -126,7 +133,10 @@ class FittedTreeCounts:
         return edges if len(edges) > last - first + 1 else None
 
     def combined_with(self, other: NoisyCounts) -> "FittedTreeCounts":
-        """The counts combined with a second measurement of the same tree, averaged by precision."""
+        """Return the counts combined with a second measurement of the same tree.
+
+        Averaged by precision.
+        """
         a = self.noisy_counts.stddev**-2
         b = other.stddev**-2
         values = (a * self.noisy_counts.values + b * other.values) / (a + b)
@@ -164,17 +174,17 @@ class _CumulativeRows:
 
 
 def _margin_cells(first: int, last: int) -> int:
-    """The number of cells on both sides of a range that the closer look includes."""
+    """Return the number of cells on both sides of a range that the closer look includes."""
     return 1 + math.ceil(RANGE_MARGIN_SHARE * (last - first))
 
 
 def number_grid(
     noisy_counts: NoisyCounts, n: int, whole_numbers: bool, is_gaussian: bool
 ) -> Array | None:
-    """Public edges of cells from the lowest to the highest power of two that holds numbers, each cut into parts.
+    """Return public edges of cells over the powers of two that hold numbers.
 
-    What is known of the records here is what the noisy counts say. None where no power seems to
-    hold any.
+    From the lowest to the highest one, each cut into parts. What is known of the rows here is what
+    the noisy counts say. None where no power seems to hold any.
     """
     power_edges = dyadic_edges()
     counts = noisy_counts.values[:-1] / noisy_counts.stddev
@@ -207,16 +217,19 @@ def number_grid(
 
 
 def _full_powers(counts: Array, total: float, is_gaussian: bool) -> Array:
-    """The indices of powers of two that hold numbers, from counts in standard deviations of their noise.
+    """Return the indices of powers of two that hold numbers.
+
+    From counts in standard deviations of their noise.
 
     The fullest, and others by stricter tests the farther off. Where no single one passes,
     neighbours on one side of 0 are tested together. With w widths to test, empty ones of which the
-    nearest is k steps from a full one are taken with a chance of CHANCE^k / w; or, where that is
-    more, of CHANCE² / w over all places if they widen the range, and of CHANCE / w if they are no
-    farther from 0 than the full ones, as they do little harm; with MISSED / w where the `total`
-    says that many rows must be elsewhere. A group may reach farther than its nearest: beside one
-    full power, Gaussian noise makes empty ones look full in 1.9 of 100 draws, and 8 or more steps
-    off in .6 of 100; Laplace noise in 1.1 and .1. None where even the fullest may be empty.
+    nearest is k steps from a full one are taken with a chance of NEIGHBOUR_FULL_CHANCE^k / w; or,
+    where that is more, of NEIGHBOUR_FULL_CHANCE² / w over all places if they widen the range, and
+    of NEIGHBOUR_FULL_CHANCE / w if they are no farther from 0 than the full ones, as they do little
+    harm; with MISSED_FULL_CHANCE / w where the `total` says that many rows must be elsewhere. A
+    group may reach farther than its nearest: beside one full power, Gaussian noise makes empty ones
+    look full in 1.9 of 100 draws, and 8 or more steps off in .6 of 100; Laplace noise in 1.1 and
+    .1. None where even the fullest may be empty.
     """
     positions = np.arange(len(counts))
     middle = len(counts) // 2
@@ -224,7 +237,7 @@ def _full_powers(counts: Array, total: float, is_gaussian: bool) -> Array:
     is_full = np.zeros(len(counts), dtype=bool)
 
     def passing_group(width: int) -> Array:
-        """The neighbours that pass their test by most; none where none pass."""
+        """Return the neighbours that pass their test by most; none where none pass."""
         groups = sliding_window_view(positions, width)
         if is_full.any():
             steps = np.abs(groups[:, :, None] - positions[is_full]).min(axis=(1, 2))
@@ -259,7 +272,10 @@ def _full_powers(counts: Array, total: float, is_gaussian: bool) -> Array:
 
 
 def min_fullest_count(stddev: float, is_gaussian: bool) -> float:
-    """The noisy count that the fullest power of two must reach, for noise of that standard deviation."""
+    """Return the noisy count that the fullest power of two must reach.
+
+    For noise of that standard deviation.
+    """
     return stddev * float(
         _deviations_at_chance(
             FIRST_FULL_CHANCE / (len(GROUP_WIDTHS) * (len(dyadic_edges()) - 1)), is_gaussian
@@ -268,14 +284,16 @@ def min_fullest_count(stddev: float, is_gaussian: bool) -> float:
 
 
 def _deviations_at_chance(chance: Any, is_gaussian: bool) -> Any:
-    """The number of standard deviations that noise exceeds with the given chance."""
+    """Return the number of standard deviations that noise exceeds with the given chance."""
     return -ndtri(chance) if is_gaussian else -np.log(2 * chance) / math.sqrt(2)
 
 
 def quantile_cuts(
     tree_counts: FittedTreeCounts, first: int, last: int, bins: int
 ) -> tuple[Array, bool]:
-    """The cuts between bins of about equally many rows, and whether the last cell is a bin of its own.
+    """Return the cuts between bins of about equally many rows, and a flag for the last cell.
+
+    The flag says whether the last cell is a bin of its own.
 
     A cell that surely holds half a bin's rows is a bin of its own; what is beyond an end belongs to
     the cell there.
@@ -314,12 +332,12 @@ def quantile_cuts(
 
 
 def even_cuts(low: float, high: float, bins: int) -> Array:
-    """The cuts between bins of equal width."""
+    """Return the cuts between bins of equal width."""
     return _round_cuts(np.linspace(low, high, bins + 1)[1:-1], high - low)
 
 
 def _round_cuts(numbers: Array, width: float) -> Array:
-    """Increasing numbers, rounded to a hundredth of the gap to the next."""
+    """Return increasing numbers, rounded to a hundredth of the gap to the next."""
     gaps = np.diff(numbers, prepend=-np.inf, append=np.inf)
     gaps = np.minimum(np.minimum(gaps[:-1], gaps[1:]), width)
     digits = np.maximum(2 - np.floor(np.log10(np.maximum(gaps, width * 1e-9))), 0).astype(int)

@@ -35,7 +35,7 @@ def execute(args: Namespace) -> None:
 
 
 def markdown_table() -> str:
-    """The algorithms as a Markdown table."""
+    """Return the algorithms as a Markdown table."""
     lines = [
         "| name | what it does | use it when | not when | parameters | source |",
         "|---|---|---|---|---|---|",

@@ -165,7 +165,7 @@ def _print_json(intervals: list[Interval], follow_ups: list[FollowUpMeasurement]
 
 
 def interval_text(interval: Interval) -> str:
-    """An interval in one line."""
+    """Return an interval in one line."""
     question_text = escape_control_chars(interval.question)
     value = "-" if interval.estimate is None else f"{interval.estimate:.4g}"
     if interval.low is None:
@@ -180,7 +180,7 @@ def interval_text(interval: Interval) -> str:
 
 
 def _range_text(low: float | None, high: float | None) -> str:
-    """Two ends in words; one without an upper end is so much or more."""
+    """Return two ends in words; "… or more" without an upper end."""
     if low is None:
         return "-"
     return f"{low:.4g} or more" if high is None else f"{low:.4g} to {high:.4g}"
@@ -220,7 +220,7 @@ class _LoadedRelease:
 
 @contextmanager
 def _open_release_file(path: Path) -> Iterator[BinaryIO]:
-    """A file of a release, opened; any error of a reader becomes an InputError that names the file."""
+    """Open a file of a release; turn any reading error into an InputError that names the file."""
     with (
         reader_errors_as_input_error(str(path), "part of a release"),
         open_regular_file(path, MAX_FILE_BYTES) as file,
@@ -229,7 +229,7 @@ def _open_release_file(path: Path) -> Iterator[BinaryIO]:
 
 
 def _load_release(name: str) -> _LoadedRelease:
-    """A release's facts and noisy tables; InputError names the file that is damaged."""
+    """Return a release's facts and noisy tables; InputError names a damaged file."""
     folder = Path(name)
     facts = read_json(folder / "release.json")
     with _open_release_file(folder / "release.json"):
@@ -257,7 +257,10 @@ def _load_release(name: str) -> _LoadedRelease:
 
 
 def _check_combinable(releases: list[_LoadedRelease]) -> None:
-    """Raise InputError unless the releases are distinct and of one data set: repeated noise is no evidence."""
+    """Raise InputError unless the releases are distinct and of one data set.
+
+    Repeated noise is no evidence.
+    """
     first, *others = releases
     for i, release in enumerate(others, 1):
         for key in ("name", "version"):
@@ -287,7 +290,10 @@ def _check_combinable(releases: list[_LoadedRelease]) -> None:
 def _estimate_answer(
     folder: Path | None, unbiased_answers: UnbiasedAnswers, question: Question
 ) -> float | None:
-    """The release's answer from its weights, its synthetic rows or its unbiased tables; of several, these."""
+    """Return the release's answer from its weights, synthetic rows or unbiased tables.
+
+    For several releases, from the unbiased tables.
+    """
     domain = unbiased_answers.domain
     weights = folder / "weights.parquet" if folder else None
     rows = folder / "synthetic.parquet" if folder else None

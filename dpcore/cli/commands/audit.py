@@ -129,7 +129,7 @@ def execute(args: Namespace) -> int:
 
 
 def _audit_schema(args: Namespace) -> int:
-    """The evidence on a schema's counts, and on its values above a threshold, against their charges."""
+    """Judge a schema's counts, and its values above a threshold, against their charges."""
     if args.set or args.runs:
         raise InputError(
             f"--algorithm {SCHEMA} has no parameters, and is judged by transcripts alone"
@@ -158,7 +158,7 @@ def _audit_schema(args: Namespace) -> int:
 
 
 def _audit_algorithm(name: str, args: Namespace) -> AuditVerdict:
-    """The evidence on one algorithm, by the game and, where they are asked for, by transcripts."""
+    """Return the evidence on one algorithm, by the game and, if asked for, by transcripts."""
     budget = stated_budget(args)
     audits_all = args.algorithm == ALL_ALGORITHMS
     algorithm = with_fewest_rounds(
@@ -181,7 +181,10 @@ def _audit_algorithm(name: str, args: Namespace) -> AuditVerdict:
 
 
 def _audit_algorithms(names: list[str], args: Namespace) -> Iterator[AuditVerdict]:
-    """The evidence on each algorithm, in order; several are judged in processes of their own."""
+    """Yield the evidence on each algorithm, in order.
+
+    Several are judged in processes of their own.
+    """
     audit_one = partial(_audit_algorithm, args=args)
     if len(names) == 1:
         yield audit_one(names[0])
@@ -191,7 +194,7 @@ def _audit_algorithms(names: list[str], args: Namespace) -> Iterator[AuditVerdic
 
 
 def _transcript_summary(evidence: AuditResult) -> str:
-    """One line with what was promised and what the transcripts showed of it."""
+    """Return a line with the promised loss and how much of it the transcripts showed."""
     symbol = {"noise": "mu", "failure": "delta of values above a threshold"}.get(
         evidence.kind, "epsilon of a selection"
     )

@@ -67,7 +67,10 @@ ARGUMENTS = (
 
 
 def execute(args: Namespace) -> None:
-    """Check what is public, evolve points once for each seed, print their distances and write the files."""
+    """Evolve points once for each seed, print their distances and write the files.
+
+    What is public is checked first.
+    """
     check_writable(args.json, args.synthetic)
     budget = stated_budget(args)
     if args.preset and args.algorithm != "private_evolution":
@@ -114,7 +117,7 @@ class EvolutionReport:
 
 
 def _public_region(args: Namespace, names: Texts) -> BoundedRegion:
-    """The public region that --ball, or --low and --high, describe."""
+    """Return the public region that --ball, or --low and --high, describe."""
     if args.ball is not None and args.low is None and args.high is None:
         return Ball(np.zeros(len(names)), args.ball)
     if args.ball is None and args.low is not None and args.high is not None:

@@ -64,7 +64,7 @@ ARGUMENTS = (
 
 
 def execute(args: Namespace) -> None:
-    """Check everything first, then run point by point, keep the files up to date, and print the means."""
+    """Check everything, run point by point, keep the files up to date, and print the means."""
     check_writable(args.json, args.csv)
     files = sweep_files(args)
     algorithm = build_algorithm(args.algorithm, args.set, QueryRelease)
@@ -107,7 +107,10 @@ def _score_cases(
     waiting_cases: Iterable[Case],
     progress: ProgressCallback,
 ) -> PointGenerator:
-    """The point of each case as it is run here, with the scores of the purposes in place of errors."""
+    """Yield the point of each case as it is run here.
+
+    With the scores of the purposes in place of errors.
+    """
     for case in waiting_cases:
         make_run = partial(
             Run,
@@ -124,7 +127,7 @@ def _score_cases(
 
 
 def score_entries(points: Iterable[SweepPoint]) -> list[Json]:
-    """One entry for each purpose of each point that is done, in the order of ε and seed."""
+    """Return one entry for each purpose of each finished point, in the order of ε and seed."""
     finished_points = sorted(
         (p for p in points if p.state == "done"), key=lambda p: (p.epsilon, p.seed)
     )
@@ -136,7 +139,10 @@ def score_entries(points: Iterable[SweepPoint]) -> list[Json]:
 
 
 def report_lines(points: list[SweepPoint]) -> list[str]:
-    """The lines of a report: means over seeds of each purpose at each ε, false alarms, refusals and failures."""
+    """Return the lines of a report: mean scores over seeds of each purpose at each ε.
+
+    Also false alarms, refusals and failures.
+    """
     mean_scores = mean_lines(score_entries(points), "purpose", "unit", "epsilon")
     out = []
     if mean_scores:
@@ -168,7 +174,7 @@ def report_lines(points: list[SweepPoint]) -> list[str]:
 
 
 def _is_score(value: Any) -> bool:
-    """Whether a value of a file is the score of a purpose."""
+    """Return whether a value of a file is the score of a purpose."""
     if not isinstance(value, dict) or set(value) != {"purpose", "value", "unit", *REFERENCE_FIELDS}:
         return False
     texts = (value["purpose"], value["unit"])
@@ -177,7 +183,7 @@ def _is_score(value: Any) -> bool:
 
 
 def scores_csv(points: Iterable[SweepPoint]) -> str:
-    """The scores of all points as CSV, one line each, harmless for spreadsheets."""
+    """Return the scores of all points as CSV, one line each, harmless for spreadsheets."""
     return neutralize_formulas(
         pd.DataFrame(score_entries(points), columns=pd.Index(CSV_FIELDS))
     ).to_csv(index=False)

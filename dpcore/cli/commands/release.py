@@ -70,7 +70,10 @@ ARGUMENTS = (
 
 
 def execute(args: Namespace) -> None:
-    """Check what is public, use the budget, draw the release once, write its folder and print what it promises."""
+    """Charge the budget, draw the release once, write its folder and print its promise.
+
+    What is public is checked first.
+    """
     ledger_fields = ledger_request_fields(args)
     check_release_folder(Path(args.out))
     budget = stated_budget(args)

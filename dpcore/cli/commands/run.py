@@ -196,12 +196,15 @@ class KnownSchemaRuns:
         print_forecast(experiment.algorithm, self.problem, experiment.budget)
 
     def run(self, algorithm: Algorithm, budget: Budget, seed: int) -> Run:
-        """A run of the known problem that has not begun."""
+        """Return a run of the known problem that has not begun."""
         return Run(algorithm, self.problem, self.rows, budget, seed=seed)
 
 
 def _rmse_ratio(rmse: float, least: float | None) -> Json | None:
-    """The least RMSE of any unbiased Gaussian release, and this run's ratio to it; None where it is unknown."""
+    """Return the least RMSE of any unbiased Gaussian release, and this run's ratio to it.
+
+    None where it is unknown.
+    """
     if least is None:
         return None
     return {

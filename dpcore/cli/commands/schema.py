@@ -107,7 +107,7 @@ def execute(args: Namespace) -> None:
 
 
 def _stated_format(args: Namespace) -> TextFormat | None:
-    """The text file's format, as `--file` states it; None where it is not given."""
+    """Return the text file's format, as `--file` states it; None where it is not given."""
     return (
         None
         if args.file is None
@@ -118,7 +118,10 @@ def _stated_format(args: Namespace) -> TextFormat | None:
 
 
 def _proposed_schema(frame: pd.DataFrame, args: Namespace) -> dict[str, Any]:
-    """The proposed schema, with progress by columns after a first line where even one column takes long."""
+    """Return the proposed schema, with progress by columns after a first line.
+
+    Progress where even one column takes long.
+    """
     rows, columns = frame.shape
     if frame.size >= SLOW_CELL_COUNT:
         print_message(

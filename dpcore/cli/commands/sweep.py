@@ -94,7 +94,10 @@ ARGUMENTS = (
 
 
 def execute(args: Namespace) -> None:
-    """Check the arguments, run every algorithm at every ε with every seed, and print the means over seeds."""
+    """Run every algorithm at every ε with every seed, and print the means over seeds.
+
+    The arguments are checked first.
+    """
     check_writable(args.json, args.csv)
     algorithms = _build_algorithms(args.algorithms, args.set)
     files = sweep_files(args)
@@ -179,7 +182,7 @@ def _run_with_known_schema(
     waiting_cases: Sequence[Case],
     progress: ProgressCallback,
 ) -> PointGenerator:
-    """The points of a known schema, run on a cluster, by several processes, or in this one."""
+    """Yield the points of a known schema, run on a cluster, by processes, or in this one."""
     if workers.scheduler:
         print_message("note", _describe_sent_data(rows, problem, workers.scheduler))
         yield from sweep_on_cluster(workers.client, waiting_cases, problem, rows, progress=progress)
@@ -196,7 +199,7 @@ def _run_with_known_schema(
 def _run_with_measured_schema(
     measured: MeasuredSchemaRuns, waiting_cases: Iterable[Case], progress: ProgressCallback
 ) -> PointGenerator:
-    """The point of each case, run in this process, with the numbers of `run`."""
+    """Yield the point of each case, run in this process, with the numbers of `run`."""
     for case in waiting_cases:
         yield run_case_with(
             case,
@@ -212,7 +215,7 @@ def _run_with_measured_schema(
 
 
 def _cluster_counter(client: Any, address: str | None, source: Source) -> Source:
-    """The counter of a source: a cluster's workers, if they can read it in shares."""
+    """Return the counter of a source: a cluster's workers if they can read it in shares."""
     if client is None or not isinstance(source, ParquetSource):
         return source
     print_message(
@@ -223,7 +226,7 @@ def _cluster_counter(client: Any, address: str | None, source: Source) -> Source
 
 
 def _describe_sent_data(rows: Rows | GatheredCounts, problem: QueryRelease, address: str) -> str:
-    """A description of the data that leaves this machine."""
+    """Return a description of the data that leaves this machine."""
     columns = ", ".join(problem.domain.names)
     if isinstance(rows, GatheredCounts):
         data_text = f"counts of {len(rows.tables):,} tables of the columns {columns}"
@@ -235,7 +238,10 @@ def _describe_sent_data(rows: Rows | GatheredCounts, problem: QueryRelease, addr
 
 
 def report_lines(points: Sequence[SweepPoint]) -> list[str]:
-    """The lines of a report: means over seeds, the best algorithm at every ε, refusals and failures."""
+    """Return the lines of a report: means over seeds and the best algorithm at every ε.
+
+    Also refusals and failures.
+    """
     finished_points = (
         {**p.errors, "algorithm": p.algorithm, "epsilon": p.epsilon, "seconds": p.seconds or 0.0}
         for p in points
@@ -303,7 +309,7 @@ def _unfinished_lines(points: Sequence[SweepPoint]) -> list[str]:
 
 
 def _build_algorithms(text: str, settings: Iterable[str]) -> Json:
-    """The chosen algorithms by name, with their own settings."""
+    """Return the chosen algorithms by name, with their own settings."""
     names = split_column_names(text)
     settings_by_name = {}
     for name in names:
@@ -326,7 +332,10 @@ def _build_algorithms(text: str, settings: Iterable[str]) -> Json:
 
 
 def points_csv(points: Sequence[SweepPoint]) -> str:
-    """The points as CSV, one line each: numbers as they are, texts in one line and harmless for spreadsheets."""
+    """Return the points as CSV, one line each, harmless for spreadsheets.
+
+    Numbers as they are, texts in one line.
+    """
     errors = list(dict.fromkeys(name for point in points for name in point.errors))
     lines = []
     for p in points:

@@ -1,1 +1,4 @@
-"""Sources of counts: tables in memory, files of any size read part by part, databases that count themselves."""
+"""Sources of counts: tables in memory, files and databases.
+
+Files of any size are read part by part; databases count themselves.
+"""

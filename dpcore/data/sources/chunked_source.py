@@ -13,7 +13,10 @@ from .table_counting import add_rows_to_tables, choose_wide_tables, sum_to_table
 
 
 class ChunkedSource(Source):
-    """A source that is read by its `chunks(names)`, in order, and whose fingerprint covers all its rows."""
+    """A source that is read chunk by chunk, by its `chunks(names)`, in order.
+
+    Its fingerprint covers all its rows.
+    """
 
     def count(
         self: Any,
@@ -22,10 +25,11 @@ class ChunkedSource(Source):
         progress: ProgressCallback = ignore_progress,
         *share: tuple[int, int],
     ) -> Tally:
-        """The number n and the tables, or those of its share i of k, if it can be read in shares, chunk by chunk.
+        """Return the number of rows n and the counted tables, read chunk by chunk.
 
+        With a `share` (i, k) they are those of share i of k, if the source can be read in shares.
         All columns of the domain are encoded, as in memory, whichever the tables ask for: what a
-        schema refuses does not depend on the questions.
+        schema refuses does not depend on the queries.
         """
         names = [self.columns[position] for position in source_column_positions(self, domain)]
         table_counts = {
@@ -42,11 +46,14 @@ class ChunkedSource(Source):
         return Tally(n, sum_to_tables(table_counts, tables, domain.shape))
 
     def fingerprint(self: Any, key: bytes, progress: ProgressCallback = ignore_progress) -> str:
-        """The fingerprint of all rows and columns, read chunk by chunk."""
+        """Return the fingerprint of all rows and columns, read chunk by chunk."""
         return self.fingerprints(key, progress)[0]
 
     def fingerprints(self: Any, key: bytes, progress: ProgressCallback = ignore_progress) -> Texts:
-        """The fingerprint of all rows and columns, then those of its cells misread; see `Fingerprint.marks`."""
+        """Return the fingerprint of all rows and columns, then those of its cells misread.
+
+        See `Fingerprint.all_fingerprints`.
+        """
         builder = Fingerprint(self.columns, key)
         n = 0
         for chunk in self.chunks(self.columns):

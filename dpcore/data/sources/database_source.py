@@ -1,4 +1,7 @@
-"""A table in a database, counted there: the optional extra `sql`. Encoding is pushed down, only counts come back."""
+"""A table in a database, which counts it itself: the optional extra `sql`.
+
+Encoding is pushed down to the database, and only counts come back.
+"""
 
 import math
 import re
@@ -65,15 +68,15 @@ TABLE_EXISTS_QUERY = (
 
 
 def is_database_address(text: str) -> bool:
-    """Whether a text names a table in a database, not a file."""
+    """Return whether a text names a table in a database, not a file."""
     return text.startswith(ADDRESS_PREFIXES)
 
 
 def connect_database(text: str) -> "DatabaseSource":
-    """The source for ENGINE://…#TABLE or …#SCHEMA.TABLE; a password should stay in the engine's own files.
+    """Return the source for an address ENGINE://…#TABLE or …#SCHEMA.TABLE.
 
-    Raises InputError, which never repeats the address, where the extra is missing or nobody
-    answers.
+    A password should stay in the engine's own files. Raises InputError, which never repeats the
+    address, if the extra is missing or nobody answers.
     """
     address, _, table = text.partition("#")
     if not is_database_address(address) or not table:
@@ -114,13 +117,14 @@ def connect_database(text: str) -> "DatabaseSource":
 
 @frozen
 class DatabaseSource(Source):
-    """A table of an Ibis backend. Its expressions compute the codes of `Column.encode`, bit for bit.
+    """A table in a database, as a source whose counts the database computes.
 
-    Numbers are compared as 64-bit floats with edges that are written in full. What cannot be pushed
-    down exactly is
-    refused: dates, decimals, numbers in 32-bit floats (0.7 is less there than its text says), texts
-    that are to be read as numbers, and cells that are read in other ways than as written. The table
-    must not change meanwhile: counts that do not add up to one n are refused.
+    It is a table of an Ibis backend. Its expressions compute the codes of `Column.encode`, bit for
+    bit. Numbers are compared as 64-bit floats with edges that are written in full. What cannot be
+    pushed down exactly is refused: dates, decimals, numbers in 32-bit floats (0.7 is less there
+    than its text says), texts that are to be read as numbers, and cells that are read in other ways
+    than as written. The table must not change meanwhile: counts that do not add up to one n are
+    refused.
     """
 
     backend: Any
@@ -146,8 +150,9 @@ class DatabaseSource(Source):
     def count(
         self, domain: Domain, tables: Sequence[Axes], progress: ProgressCallback = ignore_progress
     ) -> Tally:
-        """The counts from one query for n and refused cells, then a GROUP BY of a packed number for each wide
-        table.
+        """Return n and the counts of the tables, computed by the database.
+
+        One query gives n and refused cells, then each wide table is a GROUP BY of a packed number.
         """
         positions = source_column_positions(self, domain)
         expressions = [
@@ -188,7 +193,10 @@ class DatabaseSource(Source):
         )
 
     def _check_and_count_rows(self, refusals: Sequence[tuple[str, Any, Any, str]]) -> int:
-        """The number n; InputError for the first column with refused cells: the smallest one, and how many."""
+        """Return the number of rows n; raise InputError if any cell is refused.
+
+        The error is for the first column with refused cells: the smallest one, and how many.
+        """
         import ibis
 
         aggregates: Json = {"n": self.table.count()}
@@ -206,7 +214,7 @@ class DatabaseSource(Source):
         return int(result["n"])
 
     def _count_cells(self, codes: Sequence[Any], shape: Sequence[int]) -> Array:
-        """The number of records in each cell (size,)."""
+        """Return the number of rows in each cell (size,)."""
         key = codes[0]
         for code, size in zip(codes[1:], shape[1:], strict=True):
             key = key * size + code
@@ -216,7 +224,7 @@ class DatabaseSource(Source):
         return counts
 
     def _run_query(self, query: Any) -> Any:
-        """The answer to a query as an Arrow table."""
+        """Return the answer to a database query as an Arrow table."""
         try:
             return self.backend.to_pyarrow(query)
         except Exception as error:
@@ -227,7 +235,10 @@ class DatabaseSource(Source):
             ) from None
 
     def _code_expression(self, column: Column, name: str) -> tuple[Any, list[Refusal]]:
-        """A column's code as an expression, and its refused cells: a condition, the text to show, and the reason."""
+        """Return a column's code as a database expression, and its refused cells.
+
+        Each of these is a condition, the text to show, and the reason.
+        """
         import ibis
 
         cells = self.table[name]
@@ -273,7 +284,10 @@ class DatabaseSource(Source):
     def _value_conditions(
         self, column: Column, cells: Any, float_cells: Any
     ) -> tuple[list[Case], Any]:
-        """Conditions for each listed value with its code, and for a text that means a missing value."""
+        """Return a condition for each listed value, with its code, and one for missing values.
+
+        The latter is for a text that means a missing value.
+        """
         code_of_key = {column.category_key(value): code for code, value in enumerate(column.values)}
         kind = cells.type()
         if kind.is_string():
@@ -388,7 +402,10 @@ def _parse_as_type(key: str, kind: Any) -> Any:
 
 
 def _equals_canonical_text(text: Any, key: str) -> Any:
-    """Whether a text equals a canonical one, by the rule of `canonical`."""
+    """Return a database condition for a text that equals a canonical one.
+
+    The rule is that of `canonical_text`.
+    """
     if re.fullmatch(f"{ZERO_PATTERN}|{WHOLE_NUMBER_PATTERN}", key):
         sign = "-?" if key == ZERO_PATTERN else ""
         return text.re_search(f"^{sign}{key}({ZERO_FRACTION_PATTERN})?$")
@@ -400,14 +417,20 @@ def _equals_canonical_text(text: Any, key: str) -> Any:
 
 
 def _exact_literal(value: float) -> Any:
-    """A number written out in full, so that the database reads the very same float, not a decimal."""
+    """Return a number as a literal that is written out in full.
+
+    So the database reads the very same float, not a decimal.
+    """
     import ibis
 
     return ibis.literal(repr(float(value))).cast("float64")
 
 
 def _engine_function(name: str, *kinds: str) -> Any:
-    """A function of the engine's own: the types of its arguments, then that of its value."""
+    """Return a function of the database engine by its name.
+
+    `kinds` are the types of its arguments, then that of its value.
+    """
     import ibis
 
     *argument_types, value_type = kinds

@@ -22,10 +22,11 @@ MAX_LISTED_CELLS = 10_000_000
 
 @frozen
 class GatheredCounts(Countable):
-    """Records of which only tables are known: whole counts by columns (axes), and a source for more counts.
+    """The counts of a table's rows by some sets of columns, and a source for more counts.
 
-    It stands where `Rows` stand for all that asks for tables; memory does not grow with n. Without
-    a `source` a table that lies inside none of those that were counted is refused.
+    They are whole counts by columns (axes); single rows are not known. This stands in for `Rows` in
+    all that asks for tables; memory does not grow with n. Without a `source` a table that lies
+    inside none of those that were counted is refused.
     """
 
     domain: Domain
@@ -41,7 +42,7 @@ class GatheredCounts(Countable):
         return replace(self, source=None)
 
     def count(self, axes: Sequence[int], shape: Sequence[int]) -> Array:
-        """The number of records in each cell (size,) of the table on these sorted columns."""
+        """Return the number of rows in each cell (size,) of the table on these sorted columns."""
         axes = tuple(axes)
         if axes not in self._cached_tables:
             if not any(set(axes) <= set(other) for other in self.tables):
@@ -50,7 +51,10 @@ class GatheredCounts(Countable):
         return self._cached_tables[axes].astype(float)
 
     def list_rows(self, names: Sequence[str]) -> Rows:
-        """The records, projected on these few columns; InputError where they have too many cells."""
+        """Return the rows, projected on these few columns.
+
+        Raises InputError if the columns have too many cells.
+        """
         axes = self.domain.axes(names)
         size = self.domain.table_size(axes)
         if size > MAX_LISTED_CELLS:
@@ -131,7 +135,10 @@ def gather(
 
 
 def count_violations(domain: Domain, rows: Rows | GatheredCounts) -> list[tuple[Constraint, int]]:
-    """The number of records that break each constraint, as `Domain.broken`; from counts only where these exist."""
+    """Return the number of rows that break each constraint, as `Domain.count_violations`.
+
+    They come from counts only where these exist.
+    """
     if isinstance(rows, Rows):
         return domain.count_violations(rows)
     countable_constraints = [
@@ -146,13 +153,13 @@ def count_violations(domain: Domain, rows: Rows | GatheredCounts) -> list[tuple[
 
 
 def _constraint_axes(domain: Domain) -> set[Axes]:
-    """The columns of each constraint, where their cells are few."""
+    """Return the columns of each constraint, if their cells are few."""
     all_axes = (tuple(sorted(domain.axes(c.columns))) for c in domain.constraints)
     return {axes for axes in all_axes if domain.table_size(axes) <= MAX_CONSTRAINT_CELLS}
 
 
 def _rows_of_table(table: Array, shape: Sequence[int]) -> Rows:
-    """The records of a table of all columns, as `Domain.group` returns them."""
+    """Return the rows of a table of all columns, as `Domain.group_rows` returns them."""
     cells = np.flatnonzero(table)
     return Rows(
         np.column_stack(np.unravel_index(cells, tuple(shape))), table[cells].astype(np.int64)

@@ -15,11 +15,12 @@ from .source import Chunk, Source, SourceWrapper
 
 @frozen
 class LimitedRowsSource(SourceWrapper, ChunkedSource):
-    """A source with at most `max_rows` rows of each person in the column `person`, chosen by content; see `limit_rows`.
+    """A source with at most `max_rows` rows of each person in the column `person`.
 
-    A person's rows may go on in the next chunk. Whose rows stand apart is refused, as what is kept
-    of a person depends on all of that person's rows: so the mark of everybody seen is kept, 8 bytes
-    each, and looked through at the end. All rows that name nobody are one person's here too.
+    The rows are chosen by content; see `limit_rows`. A person's rows may go on in the next chunk.
+    People whose rows stand apart are refused, as what is kept of a person depends on all of that
+    person's rows: so the hash of everybody seen is kept, 8 bytes each, and looked through at the
+    end. All rows that name nobody are one person's here too.
     """
 
     person: str
@@ -27,7 +28,7 @@ class LimitedRowsSource(SourceWrapper, ChunkedSource):
     hashed_columns: Texts
 
     def chunks(self, names: Sequence[str]) -> Iterator[Chunk]:
-        """The chunks of whole people, with only the rows that are kept of them."""
+        """Yield the chunks of whole people, with only the rows that are kept of each."""
         occurrences = self.columns.count(self.person)
         if occurrences != 1:
             raise InputError(
@@ -78,9 +79,10 @@ MAX_ROWS_PER_PERSON = 1 << 22  # rows of one person that are held at once
 
 
 def limit_source(source: Source, unit: PrivacyUnit, hashed_columns: Sequence[str]) -> Source:
-    """The rows that count: all, or a limited number of each person; InputError for a source not read in order.
+    """Return the source of the rows that count: all, or a limited number of each person.
 
-    `hashed_columns` are the columns by which rows are chosen.
+    `hashed_columns` are the columns by which rows are chosen. Raises InputError for a source that
+    is not read in order.
     """
     if unit.person is None:
         return source

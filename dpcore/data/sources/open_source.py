@@ -1,4 +1,7 @@
-"""The source that a path names: a table's file or a folder of them, and when it is better read in parts."""
+"""The source that a path names: a table's file or a folder of them.
+
+It also says when a table is better read in parts.
+"""
 
 import os
 from pathlib import Path
@@ -20,7 +23,7 @@ MIN_PARALLEL_CELLS = 50_000_000  # cells from which more than one process is wor
 
 
 def is_large_table(path: str | Path) -> bool:
-    """Whether the path is a folder, or a file that takes many times its size in memory."""
+    """Return whether the path is a folder, or a file that takes many times its size in memory."""
     path = Path(path)
     try:
         return path.is_dir() or path.stat().st_size > LARGE_BYTES_BY_ENDING.get(

@@ -1,4 +1,7 @@
-"""Counting in several processes: each reads its share of the chunks, and only counts come back, once."""
+"""Counting in several processes: each reads its share of the chunks.
+
+Only counts come back, once.
+"""
 
 import multiprocessing
 import signal
@@ -23,7 +26,10 @@ _start_lock = threading.Lock()
 
 @contextmanager
 def hide_main_script() -> Iterator[None]:
-    """A context in which spawned children do not import the parent's main script, a page under a page server."""
+    """Hide the parent's main script, in a context, so that spawned children do not import it.
+
+    Under a page server that script is a page.
+    """
     with _start_lock:
         main = sys.modules["__main__"]
         hidden = {
@@ -39,7 +45,7 @@ def hide_main_script() -> Iterator[None]:
 
 
 def spawn_process(work: Callable[..., None], *args: Any) -> tuple[BaseProcess, Connection]:
-    """A new process that does `work(pipe, *given)`, and the other end of its pipe."""
+    """Start a process that does `work(pipe, *args)`; return it and its pipe's other end."""
     context = multiprocessing.get_context("spawn")
     parent_end, child_end = context.Pipe()
     process = context.Process(target=work, args=(child_end, *args), daemon=True)
@@ -52,10 +58,10 @@ def spawn_process(work: Callable[..., None], *args: Any) -> tuple[BaseProcess, C
 def count_in_processes(
     source: Source, domain: Domain, tables: Sequence[Axes], progress: ProgressCallback, workers: int
 ) -> Tally:
-    """The counts of all shares together, by `workers` processes; in this process where one is enough.
+    """Return the counts of all shares together, by `workers` processes.
 
-    What `progress` raises ends the others too. A share whose process dies is not counted at all,
-    and the whole is refused.
+    They are counted in this process if one is enough. What `progress` raises ends the others too. A
+    share whose process dies is not counted at all, and the whole is refused.
     """
     if workers < 2:
         return ChunkedSource.count(source, domain, tables, progress)

@@ -29,10 +29,10 @@ compute: Any = pc  # its functions are made when it is imported, which type chec
 
 @value_object
 class ParquetSource(ChunkedSource):
-    """A file, or all files of a folder that end in .parquet, in the order of their names; all have the same columns.
+    """A Parquet file, or all files of a folder that end in .parquet, as a source.
 
-    Row groups are read one by one, by `workers` processes at once. A file that changes between two
-    readings is refused.
+    Files are in the order of their names; all have the same columns. Row groups are read one by
+    one, by `workers` processes at once. A file that changes between two readings is refused.
     """
 
     path: Path
@@ -45,7 +45,10 @@ class ParquetSource(ChunkedSource):
 
     @cached_property
     def files(self) -> tuple[Path, ...]:
-        """The Parquet files to read; InputError for a folder without any, or for subfolders named after a value."""
+        """The Parquet files to read.
+
+        Raises InputError for a folder without any, or for subfolders named after a value.
+        """
         if not self.path.is_dir():
             return (self.path,)
         files = [
@@ -115,7 +118,10 @@ class ParquetSource(ChunkedSource):
     def chunks(
         self, names: Sequence[str], share: tuple[int, int] = (0, 1)
     ) -> Iterator["ArrowChunk"]:
-        """The chunks of row groups i, i + k, i + 2k, …; large groups in pieces."""
+        """Yield the chunks of row groups i, i + k, i + 2k, … for a `share` (i, k).
+
+        Large groups come in pieces.
+        """
         i, k = share
         group_offset = 0
         for file, stamp, groups in self._columns_and_files[1]:
@@ -133,7 +139,7 @@ class ParquetSource(ChunkedSource):
     def count(
         self, domain: Domain, tables: Sequence[Axes], progress: ProgressCallback = ignore_progress
     ) -> Tally:
-        """The number n and the tables, counted by as many processes as there are workers."""
+        """Return the number of rows n and the tables, counted by `workers` processes."""
         return count_in_processes(self, domain, tables, progress, self.workers)
 
 
@@ -141,12 +147,15 @@ class ArrowChunk(Chunk):
     """Some rows of a row group, as a table of Arrow's."""
 
     def cells(self, name: str) -> pd.Series:
-        """The cells as a table in memory has them."""
+        """Return the cells of a column as a table in memory has them."""
         with reader_errors_as_input_error(self.where, "parquet"):
             return arrow_to_series(self.table[name])
 
     def encode(self, column: Column) -> Array:
-        """The codes (rows,); where few cells differ, each distinct one is encoded once."""
+        """Return the codes (rows,) of a column.
+
+        If few cells differ, each distinct one is encoded once.
+        """
         cells = self.table[column.name]
         if (
             pa.types.is_floating(cells.type)
@@ -174,7 +183,7 @@ class ArrowChunk(Chunk):
 def _read_pieces(
     parquet_file: ParquetFile, group: int, names: list[str], where: str
 ) -> Iterator[ArrowChunk]:
-    """A row group's chunks of limited size."""
+    """Yield a row group's chunks of limited size."""
     rows = 0
     with reader_errors_as_input_error(where, "parquet"):
         for batch in parquet_file.iter_batches(MAX_CHUNK_ROWS, row_groups=[group], columns=names):

@@ -24,9 +24,9 @@ FileStamp = tuple[int, int, int]
 def open_stamped_file(
     path: Path, expected_stamp: FileStamp | None = None
 ) -> Iterator[tuple[BinaryIO, FileStamp]]:
-    """A regular file, open for reading, and a stamp that changes when it is written; errors begin with its path.
+    """Open a regular file for reading, with a stamp that changes when it is written.
 
-    Raises InputError where it is not the stamp `before` any more.
+    Errors begin with its path. Raises InputError if the stamp is not `expected_stamp` any more.
     """
     with (
         reader_errors_as_input_error(str(path), path.suffix.lower()[1:]),
@@ -40,7 +40,10 @@ def open_stamped_file(
 
 
 def combine_sha256(digests: Sequence[str]) -> str:
-    """The SHA-256 that stands for several files by those of each, in any order; of one file its own."""
+    """Return the SHA-256 that stands for several files by those of each, in any order.
+
+    Of one file it is the file's own.
+    """
     if len(digests) == 1:
         return digests[0]
     return hashlib.sha256("\n".join(sorted(digests)).encode()).hexdigest()
@@ -48,7 +51,10 @@ def combine_sha256(digests: Sequence[str]) -> str:
 
 @frozen
 class Tally:
-    """The number n of records, and the counts of some tables by their axes: whole numbers that add up."""
+    """The number n of rows, and the counts of some tables by their axes.
+
+    These are whole numbers that add up.
+    """
 
     n: int
     tables: Tables
@@ -81,9 +87,10 @@ class Source:
 
     @property
     def sha256(self) -> str:
-        """The SHA-256 of the bytes of its file, or of all of its files; empty for a source that reads none.
+        """The SHA-256 of the bytes of the source's file, or of all of its files.
 
-        Raises InputError for a file that changed since it was read first.
+        Empty for a source that reads none. Raises InputError for a file that changed since it was
+        read first.
         """
         digests = []
         for path, stamp in self.stamps:
@@ -93,7 +100,10 @@ class Source:
 
 
 def source_column_positions(source: Source, domain: Domain) -> list[int]:
-    """The position of each column of a domain in a source; InputError, with the source's name, if one is missing."""
+    """Return the position of each column of a domain in a source.
+
+    Raises InputError, with the source's name, if one is missing.
+    """
     try:
         return domain.column_positions(source.columns)
     except InputError as error:
@@ -122,17 +132,26 @@ class SourceWrapper(Source):
         return self.source.stamps
 
     def fingerprint(self, key: bytes, progress: ProgressCallback = ignore_progress) -> str:
-        """The fingerprint of all rows of the wrapped source, including those left out by the wrapper."""
+        """Return the fingerprint of all rows of the wrapped source.
+
+        Rows left out by the wrapper are included.
+        """
         return self.source.fingerprint(key, progress)
 
     def fingerprints(self, key: bytes, progress: ProgressCallback = ignore_progress) -> Texts:
-        """The fingerprints of all rows of the wrapped source, including those left out by the wrapper."""
+        """Return the fingerprints of all rows of the wrapped source.
+
+        Rows left out by the wrapper are included.
+        """
         return self.source.fingerprints(key, progress)
 
 
 @frozen
 class Chunk:
-    """A part of a source's records, read at once as a `table`; `where` says which part in messages."""
+    """A part of a source's rows, read at once as a `table`.
+
+    `where` says in messages which part it is.
+    """
 
     table: Any
     where: str
@@ -143,11 +162,11 @@ class Chunk:
         return len(self.table)
 
     def cells(self, name: str) -> pd.Series:
-        """The raw cells (rows,) of one column."""
+        """Return the raw cells (rows,) of one column."""
         return pd.Series(self.table[name]).reset_index(drop=True)
 
     def encode(self, column: Column) -> Array:
-        """The codes (rows,) of one column; an InputError names the part of the source."""
+        """Return the codes (rows,) of one column; an InputError names the part of the source."""
         try:
             return column.encode(self.cells(column.name))
         except InputError as error:

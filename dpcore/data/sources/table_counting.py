@@ -15,9 +15,10 @@ MIN_SPARSE_TABLE_CELLS = 1 << 21  # cells from which on only those that a block 
 
 
 def add_rows_to_tables(counted: Tables, codes: Sequence[Array], shape: Sequence[int]) -> None:
-    """Add records, as codes (m,) by column, to tables in place; shared columns' keys are computed once.
+    """Add rows, as codes (m,) by column, to tables in place.
 
-    A key is a whole number below the table's size: of 32 bits where that serves.
+    Shared columns' keys are computed once. A key is a whole number below the table's size: of 32
+    bits if that serves.
     """
     used_axes = {a for axes in counted for a in axes}
     key_type = np.int32 if max(len(table) for table in counted.values()) < 2**31 else np.int64
@@ -44,10 +45,10 @@ def add_rows_to_tables(counted: Tables, codes: Sequence[Array], shape: Sequence[
 
 
 def choose_wide_tables(tables: Iterable[Axes], shape: Sequence[int]) -> list[Axes]:
-    """Tables to count, few and of at most WIDE cells, such that each one asked for lies inside one of them.
+    """Return few tables to count, such that each of `tables` lies inside one of them.
 
-    All 455 tables of 3 among 15 columns of 8 values lie inside some 60 of 5 columns, which are
-    counted in a fraction of the time.
+    They have at most MAX_WIDE_TABLE_CELLS cells. All 455 tables of 3 among 15 columns of 8 values
+    lie inside some 60 of 5 columns, which are counted in a fraction of the time.
     """
     requested = sorted(set(tables))
     membership = np.zeros((len(requested), len(shape)), dtype=bool)
@@ -78,7 +79,7 @@ def choose_wide_tables(tables: Iterable[Axes], shape: Sequence[int]) -> list[Axe
 
 
 def sum_to_tables(wide_tables: Tables, tables: Iterable[Axes], shape: Sequence[int]) -> Tables:
-    """Each table asked for, summed from the smallest counted one that contains it."""
+    """Return each of `tables`, summed from the smallest counted one that contains it."""
     smallest_first = sorted(wide_tables, key=lambda axes: len(wide_tables[axes]))
     results = {}
     for axes in tables:

@@ -15,9 +15,10 @@ from .source import Chunk, FileStamp, open_stamped_file
 
 @value_object
 class TextSource(ChunkedSource):
-    """A text file with a header, in a schema's format; a file that changes between two readings is refused.
+    """A text file with a header, in a schema's format, as a source.
 
-    It is read in one process: where a row begins is known only to who read those before it.
+    A file that changes between two readings is refused. It is read in one process: where a row
+    begins is known only to who read those before it.
     """
 
     path: Path
@@ -45,7 +46,7 @@ class TextSource(ChunkedSource):
         return self._stamp_and_columns[1]
 
     def chunks(self, names: Sequence[str]) -> Iterator[Chunk]:
-        """The file's chunks, one after another."""
+        """Yield the file's chunks, one after another."""
         row_number = 1
         with open_stamped_file(self.path, self._stamp_and_columns[0]) as (file, _):
             for frame in TextRows.from_file(file, self.format, self.path.suffix.lower()):

@@ -1,1 +1,1 @@
-"""Tests of an algorithm's promise on public tables: the distinguishing game and exact transcripts."""
+"""Test an algorithm's promise on public tables: distinguishing game and exact transcripts."""

@@ -80,7 +80,7 @@ class GameResult:
         return max(self.epsilon_low, self.accounted_low) <= self.promised
 
     def to_json(self) -> Json:
-        """The result as a dictionary, with the curve at about a hundred points."""
+        """Return the result as a dictionary, with the curve at about a hundred points."""
         indices = np.unique(np.linspace(0, len(self.hits) - 1, 101).astype(int))
         curve = {
             name: getattr(self, name)[indices].tolist()
@@ -120,10 +120,10 @@ def play_distinguishing_game(
     seed: int = 0,
     progress: ProgressCallback = ignore_progress,
 ) -> GameResult:
-    """The result of `total_runs` games on each table; half of them shape the test, the other half are judged by it.
+    """Play the game `runs` times on each of two neighbouring tables and return the result.
 
-    `progress` is told the share of the games that are played, now and then; what it raises ends the
-    audit.
+    Half of the runs shape the test, the other half are judged by it. `progress` is told the share
+    of the games that are played, now and then; what it raises ends the audit.
 
     `bug` "half-sensitivity" halves all noise and every selection's scale, as a wrong sensitivity
     would. Raises what the algorithm's plan raises, and InputError for a number of runs outside
@@ -197,7 +197,7 @@ def _judge_game(
 
 
 def two_question_problem(n: int) -> QueryRelease:
-    """The problem of the game: two yes/no questions to n records, each counted on its own."""
+    """Return the game's problem: two yes/no queries about n rows, each counted on its own."""
     domain = Domain(
         tuple(Column(name=c, kind="categorical", values=("no", "yes")) for c in ("first", "second"))
     )
@@ -207,7 +207,10 @@ def two_question_problem(n: int) -> QueryRelease:
 def curator_of_public_table(
     rows: Rows, problem: QueryRelease, plan: Plan, rng: Rng, bug: bool = False
 ) -> Curator:
-    """A new curator of a public table, as in runs and releases; the planted `bug` halves every sensitivity."""
+    """Make a new curator of a public table, as in runs and releases.
+
+    The planted `bug` halves every sensitivity.
+    """
     curator = make_curator(problem, rows, plan, rng)
     if bug:
         object.__setattr__(curator, "_unit", 2 * curator.effective_n)
@@ -215,13 +218,13 @@ def curator_of_public_table(
 
 
 class _Game:
-    """The game on two tables of n records that answer two yes/no questions, and differ in one record.
+    """The game on two tables of n rows with two yes/no columns that differ in one row.
 
-    Of all answers to a question 80% are yes; one record says (yes, no) in the first table and (no,
+    80% of the answers in each column are yes; one row says (yes, no) in the first table and (no,
     yes) in the other.
 
-    It moves every answer, and by as much as one record can. So far from even that selections know
-    the sign of an error, the two questions tie on the first table, where a selection tells most.
+    That row moves every answer, and by as much as one row can. So far from even that selections
+    know the sign of an error, the two columns tie on the first table, where a selection tells most.
     """
 
     def __init__(self, algorithm: Algorithm, budget: Budget, n: int, bug: bool, rng: Rng) -> None:
@@ -240,13 +243,13 @@ class _Game:
         ]
 
     def play(self, runs: int) -> list[Array]:
-        """The features released by each run, (runs, features), for both tables."""
+        """Return the features released by each run, (runs, features), for both tables."""
         return [
             np.array([self._released_features(rows) for _ in range(runs)]) for rows in self.tables
         ]
 
     def pilot_advantage(self, runs: int) -> float:
-        """A rough estimate of how far the two tables can be distinguished."""
+        """Return a rough estimate of how far the two tables can be distinguished."""
         features = self.play(runs)
         _, q, p = trade_off_curve(*map(_RunScorer(*features), features))
         return float(np.abs(p - q).max())
@@ -265,9 +268,10 @@ class _Game:
 
 
 class _RunScorer:
-    """A function that scores runs, higher on the second table, learnt from runs on both, (runs, features) each.
+    """A function that scores runs, higher for the second table, learnt from runs on both tables.
 
-    Counted log odds where releases take few values, else Fisher's linear discriminant.
+    Runs are (runs, features) for each table. Counted log odds where releases take few values, else
+    Fisher's linear discriminant.
     """
 
     def __init__(self, first: Array, second: Array) -> None:
@@ -303,7 +307,11 @@ class _RunScorer:
 
 
 def trade_off_curve(first: Array, second: Array) -> tuple[Array, Array, Array]:
-    """The falling thresholds of scores on two tables, and the false alarm and hit rates of "at least the threshold"."""
+    """Return falling score thresholds with the false alarm and hit rate of each.
+
+    A score of at least the threshold speaks for the second table: `first` gives the false alarms,
+    `second` the hits.
+    """
     thresholds = np.unique(np.concatenate([first, second]))[::-1]
     return (
         thresholds,
@@ -313,13 +321,14 @@ def trade_off_curve(first: Array, second: Array) -> tuple[Array, Array, Array]:
 
 
 def count_at_least(scores: Array, thresholds: Array) -> Array:
-    """The number of scores that are at least each threshold."""
+    """Return the number of scores that are at least each threshold."""
     return len(scores) - np.searchsorted(np.sort(scores), thresholds, side="left")
 
 
 def proportion_bounds(hits: Any, n: int, alpha: float) -> tuple[Any, Any]:
-    """Lower and upper bounds on a chance with `hits` successes in n, each wrong with probability `alpha`.
+    """Return a lower and an upper bound on a probability with `hits` successes in n trials.
 
+    Each is wrong with probability `alpha`.
     Source: Clopper, Pearson 1934.
     """
     hits = np.asarray(hits)
@@ -330,7 +339,10 @@ def proportion_bounds(hits: Any, n: int, alpha: float) -> tuple[Any, Any]:
 def hit_rate_bounds(
     hits: Sequence[Any], run_counts: Sequence[int], confidence: float
 ) -> tuple[Any, Any]:
-    """A lower bound on the chance of hits on the second table and an upper one on the first, jointly with `confidence`."""
+    """Return a lower bound on the second table's hit rate and an upper one on the first's.
+
+    Both hold jointly with probability `confidence`.
+    """
     alpha = (1 - confidence) / 2
     return proportion_bounds(hits[1], run_counts[1], alpha)[0], proportion_bounds(
         hits[0], run_counts[0], alpha
@@ -340,9 +352,10 @@ def hit_rate_bounds(
 def _hit_rate_bounds_at(
     scores: list[Array], thresholds: Array, swapped: bool
 ) -> tuple[Array, Array]:
-    """A lower bound on the hit rate p and an upper bound on the false alarm rate q, jointly at CONFIDENCE.
+    """Return a lower bound on the hit rate p and an upper one on the false alarm rate q.
 
-    Swapped: a score below the threshold speaks for the first table.
+    Both hold jointly at CONFIDENCE. Swapped: a score below the threshold speaks for the first
+    table.
     """
     counts = [count_at_least(s, thresholds) for s in scores]
     if swapped:
@@ -357,7 +370,7 @@ def _lower_bound(shaping_scores: list[Array], judging_scores: list[Array], bound
 
 
 def _best_threshold(scores: list[Array], bound: Any) -> tuple[float, bool]:
-    """The threshold, and its direction, with the largest lower bound."""
+    """Return the threshold with the largest lower bound, and whether its direction is swapped."""
     thresholds = np.unique(np.quantile(np.concatenate(scores), np.linspace(0.01, 0.99, 401)))
     candidates = [
         (bound(*_hit_rate_bounds_at(scores, thresholds, swapped)), swapped)
@@ -368,14 +381,15 @@ def _best_threshold(scores: list[Array], bound: Any) -> tuple[float, bool]:
 
 
 def _direct_epsilon_bound(p: Array, q: Array, delta: float) -> Array:
-    """The lower bound ε ≥ log((p − δ)/q)."""
+    """Return the lower bound ε ≥ log((p − δ)/q)."""
     return np.log(np.maximum((p - delta) / q, 1.0))
 
 
 def _least_additive_cost(p: Array, q: Array, accounting: type[Accountant]) -> Array:
-    """The least additive cost that allows a hit rate p at a false alarm rate q: μ², ρ or ε; 0 where p ≤ q.
+    """Return the least additive cost that allows a hit rate p at a false alarm rate q.
 
-    μ ≥ Φ⁻¹(p) − Φ⁻¹(q); ρ ≥ D_a(Bernoulli(p) ‖ Bernoulli(q))/a for every order a; ε ≥ log(p/q).
+    It is μ², ρ or ε; 0 where p ≤ q. μ ≥ Φ⁻¹(p) − Φ⁻¹(q); ρ ≥ D_a(Bernoulli(p) ‖ Bernoulli(q))/a for
+    every order a; ε ≥ log(p/q).
     """
     is_informative = p > q
     p = np.where(is_informative, p, 0.5)
@@ -395,7 +409,7 @@ def _least_additive_cost(p: Array, q: Array, accounting: type[Accountant]) -> Ar
 
 
 def _epsilon_of_additive_cost(cost: float, plan: Plan) -> float:
-    """The ε at δ that the plan's accounting gives for an additive cost."""
+    """Return the ε at δ that the plan's accounting gives for an additive cost."""
     accountant = plan.accountant
     if cost <= 0 or not isinstance(accountant, AdditiveAccountant):
         # others count releases; a test bounds no such number, and the direct bound is left
@@ -404,7 +418,11 @@ def _epsilon_of_additive_cost(cost: float, plan: Plan) -> float:
 
 
 def with_fewest_rounds(algorithm: Any, fixed_names: Iterable[str] = ()) -> Any:
-    """The algorithm with as few rounds as it takes, unless `fixed_names` names them: the game needs many short runs."""
+    """Return the algorithm with its parameter `rounds` at the least allowed value.
+
+    The game needs many short runs. An algorithm whose `fixed_names` include `rounds` stays as it
+    is.
+    """
     rounds = [
         p
         for p in declared_parameters(type(algorithm))

@@ -34,7 +34,7 @@ QUADRATURE_NODES = 2000  # nodes of the quadrature over a noisy threshold
 
 @frozen
 class CuratorCall:
-    """A question as an algorithm asked its Curator: the verb, the statistic or score, the spend, and the rest."""
+    """A call of an algorithm to its curator: verb, statistic or score, spend, other arguments."""
 
     verb: str
     statistic: Any
@@ -43,11 +43,11 @@ class CuratorCall:
 
 
 def gaussian_log_ratio(call: CuratorCall, first: Rows, second: Rows) -> tuple[Array, float, float]:
-    """The w, c and μ² of the log likelihood ratio log p₂(y)/p₁(y) = w · y − c of an output y under two tables.
+    """Return w, c and μ² of the log likelihood ratio log p₂(y)/p₁(y) = w · y − c of an output y.
 
-    y ~ N(a, Σ) or N(b, Σ): w = Σ⁻¹(b − a), c = w · (a + b)/2, μ² = w · (b − a). Noise on cells
-    leaves as the queries see it, Σ = σ²AAᵀ, of which the pseudo-inverse serves, as b − a is in its
-    range.
+    p₁ and p₂ are its densities under the two tables: y ~ N(a, Σ) or N(b, Σ), so w = Σ⁻¹(b − a), c =
+    w · (a + b)/2, μ² = w · (b − a). Noise on cells leaves as the queries see it, Σ = σ²AAᵀ; its
+    pseudo-inverse serves, as b − a is in its range.
     """
     statistic = call.statistic
     n = first.n
@@ -72,12 +72,14 @@ def gaussian_log_ratio(call: CuratorCall, first: Rows, second: Rows) -> tuple[Ar
 
 
 def log_ratio_of_means(a: Array, b: Array, w: Array) -> tuple[Array, float, float]:
-    """The w, c and μ² of `gaussian_log_ratio` for means a and b, and w = Σ⁻¹(b − a)."""
+    """Return w, c and μ² of `gaussian_log_ratio` for means a and b, and w = Σ⁻¹(b − a)."""
     return w, float(w @ (a + b) / 2), float(w @ (b - a))
 
 
 def selection_probabilities(call: CuratorCall, rows: Rows) -> Array:
-    """The probability of every outcome of one draw; for a sparse vector the last one is "none is above".
+    """Return the probability of every outcome of one selection from the rows.
+
+    For a sparse vector the last outcome is "none is above".
 
     Exponential mechanism: p_i ∝ exp(s_i/scale), scale = 2Δ/(nε₀). Permute-and-flip: with h_i =
     exp((s_i − max)/scale) and a uniform arrival time t of each, p_i = h_i ∫ Π_{j≠i} (1 − t h_j) dt,
@@ -105,7 +107,10 @@ def selection_probabilities(call: CuratorCall, rows: Rows) -> Array:
 
 
 def _sparse_vector_probabilities(values: Array, threshold_scale: float, scale: float) -> Array:
-    """The probabilities of outcomes 0..b−1 and none, by quadrature over the threshold's noise."""
+    """Return the probabilities of a sparse vector's outcomes 0..b−1 and of none.
+
+    Computed by quadrature over the threshold's noise.
+    """
     u = (np.arange(QUADRATURE_NODES) + 0.5) / QUADRATURE_NODES
     nu = laplace.ppf(u, scale=threshold_scale)
     tail = laplace.sf((nu[:, None] - values) / scale)
@@ -115,10 +120,11 @@ def _sparse_vector_probabilities(values: Array, threshold_scale: float, scale: f
 
 
 def most_telling_outcomes(p: Array, q: Array, trials: float, z: float) -> tuple[float, Array]:
-    """The outcomes that favour p most, and the log ratio of their chances that `trials` of each would show.
+    """Return the log probability ratio that can be shown, and the outcome set that shows it best.
 
-    Of all sets {p/q ≥ t}, the one with the largest log of (P − z sd(P))/(Q + z sd(Q)): a rare
-    outcome that says much is seen too seldom.
+    The ratio is the one that `trials` of each table would show. Of all sets {p/q ≥ t}, the chosen
+    one has the largest log of (P − z sd(P))/(Q + z sd(Q)): a rare outcome that says much is seen
+    too seldom.
     """
     order = np.argsort(np.log(np.maximum(q, 1e-300)) - np.log(np.maximum(p, 1e-300)), kind="stable")
     P = np.cumsum(p[order]).clip(0, 1)

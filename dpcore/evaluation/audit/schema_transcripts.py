@@ -47,10 +47,10 @@ AUDITED_COLUMNS = (
 def audit_schema_transcripts(
     budget: Budget, *, transcripts: int, bug: str = "none", seed: int = 0
 ) -> tuple[AuditResult, AuditResult]:
-    """The evidence on μ and δ₀ from a number and a category column measured with the whole budget.
+    """Return the evidence on μ and on δ₀ of a schema measured with the whole budget.
 
-    Raises InputError at δ = 0, where no category can be measured, and for transcripts outside
-    1,000..10,000,000.
+    It comes from transcripts of a number and a category column. Raises InputError at δ = 0, where
+    no category can be measured, and for transcripts outside 1,000..10,000,000.
     """
     check_transcript_request(transcripts, bug)
     if budget.delta == 0:
@@ -89,7 +89,10 @@ def audit_schema_transcripts(
 
 
 class _SchemaCountsTest(GaussianNoiseTest):
-    """The test on all counts of both columns, in which the category occurs often enough to pass surely."""
+    """The test on all counts of a number and a category column, with a category that surely passes.
+
+    It occurs often enough for that.
+    """
 
     def __init__(self, plan: SchemaPlan) -> None:
         values: Any = plan.categories_spend
@@ -126,7 +129,7 @@ class _SchemaCountsTest(GaussianNoiseTest):
         self.promised = math.sqrt(sum(spend.mu**2 for spend in spends))
 
     def score(self, curator: ColumnCurator) -> float:
-        """The exact log-likelihood ratio of one transcript."""
+        """Return the exact log-likelihood ratio of one transcript."""
         noisy_counts = [
             curator.count(0, statistic, spend).values for statistic, spend in self.measurements
         ]  # type: ignore[arg-type]
@@ -136,7 +139,7 @@ class _SchemaCountsTest(GaussianNoiseTest):
 
 
 class _ThresholdTest:
-    """The test of whether a category passes the threshold, on tables where it has one row more or less.
+    """The test whether a category passes the threshold, on tables that differ by one row of it.
 
     On the first table no noise is drawn for it, so that how often it passes on the second is what
     δ₀ allows.
@@ -174,11 +177,14 @@ class _ThresholdTest:
         )
 
     def score(self, curator: ColumnCurator) -> float:
-        """Whether the category passed in a transcript."""
+        """Return whether the category passed the threshold in a transcript, as 0 or 1."""
         spend: Any = self.plan.categories_spend
         return float(len(curator.frequent(1, spend).texts))
 
     def bounds(self, first: Array, second: Array, confidence: float) -> tuple[float, float | None]:
-        """A lower bound on δ₀, P(passes) on the second table minus that on the first; there is no upper one."""
+        """Return a lower bound on δ₀, and None, as there is no upper one.
+
+        δ₀ is P(passes) on the second table minus that on the first.
+        """
         p, q = hit_rate_bounds((first.sum(), second.sum()), (len(first), len(second)), confidence)
         return float(max(p - q, 0.0) if first.any() else p), None

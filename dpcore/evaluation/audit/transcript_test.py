@@ -57,14 +57,15 @@ SPARE_STDDEVS = 2.5  # standard deviations by which a bound may be unlucky and s
 
 @frozen
 class AuditResult:
-    """The evidence of transcripts on a promise: on μ where all noise is Gaussian, else on one selection's ε₀.
+    """The evidence of transcripts on a promise: bounds on a μ, on one selection's ε₀, or on a δ₀.
 
-    Of a schema that is measured: of the μ of its counts, and of the δ₀ of values above a threshold.
+    On μ where all noise is Gaussian, else on one selection's ε₀. Of a schema that is measured: of
+    the μ of its counts, and of the δ₀ of values above a threshold.
 
-    `achievable` is the largest loss that the stated laws allow on these two tables; `low` ≤ what is
-    true with 99% confidence, whatever the mechanism; `high` is the same from above, if the noise is
-    Gaussian (else none). `sure_low` is `low` with 99.9%. `false_alarms`, `hits`: the trade-off
-    curve that was measured; `limit`, the promised one.
+    `achievable` is the largest loss that the stated laws allow on these two tables; `low` ≤ the
+    true loss with 99% confidence, whatever the mechanism; `high` is the same from above, if the
+    noise is Gaussian (else none). `sure_low` is `low` with 99.9%. `false_alarms`, `hits`: the
+    trade-off curve that was measured; `limit`, the promised one.
     """
 
     algorithm: str
@@ -93,7 +94,7 @@ class AuditResult:
         return self.low >= MIN_PROVEN_SHARES[self.kind] * self.promised
 
     def to_json(self) -> Json:
-        """The result as a dictionary, without the curves."""
+        """Return the result as a dictionary, without the curves."""
         names = (
             "kind",
             "transcripts",
@@ -110,7 +111,7 @@ class AuditResult:
 
 @frozen
 class AuditVerdict:
-    """The evidence on an algorithm's promise from its releases and, where available, from its transcripts."""
+    """The evidence on an algorithm's promise from its releases and, if any, its transcripts."""
 
     game: GameResult
     evidence: AuditResult | None
@@ -122,7 +123,7 @@ class AuditVerdict:
 
 
 def promised_hit_rates(kind: str, promised: float, false_alarms: Array) -> Array:
-    """The largest hit rates of μ-GDP, ε-DP or (0, δ)-DP tests at given false alarm rates."""
+    """Return the largest hit rates of μ-GDP, ε-DP or (0, δ)-DP tests at given false alarm rates."""
     if kind == "noise":
         return 1 - guarantee.gaussian_trade_off(false_alarms, promised)
     promise = (0.0, promised) if kind == "failure" else (promised, 0.0)
@@ -138,10 +139,11 @@ def audit_transcripts(
     seed: int = 0,
     progress: ProgressCallback = ignore_progress,
 ) -> AuditResult | None:
-    """The evidence from as many transcripts as the test needs, `transcripts` at the most.
+    """Return the evidence on the promise of `algorithm` from at most `transcripts` transcripts.
 
-    None where neither all is Gaussian noise nor anything is selected. Raises what the plan raises,
-    and InputError for a number of transcripts outside 1,000..10,000,000.
+    As many as the test needs. None where neither all is Gaussian noise nor anything is selected.
+    Raises what the plan raises, and InputError for a number of transcripts outside
+    1,000..10,000,000.
     """
     check_transcript_request(transcripts, bug)
     rng = np.random.default_rng(seed)
@@ -171,7 +173,7 @@ def audit_transcripts(
 
 
 def check_transcript_request(transcripts: int, bug: str) -> None:
-    """Raise InputError for a number of transcripts that is not served, and for a bug that cannot be planted."""
+    """Raise InputError for too few or too many transcripts, or a bug that cannot be planted."""
     if not MIN_TRANSCRIPTS <= transcripts <= MAX_TRANSCRIPTS:
         raise InputError(
             f"transcripts={transcripts} is outside {MIN_TRANSCRIPTS}..{MAX_TRANSCRIPTS}"
@@ -189,11 +191,11 @@ def run_transcript_test(
     rng: Rng,
     progress: ProgressCallback,
 ) -> AuditResult:
-    """The result of a test on as many transcripts as it needs, `transcripts` at the most.
+    """Run a test on as many transcripts as it needs, at most `transcripts`; return the result.
 
-    `ask` hands one of the test's two tables to a new Curator, and scores what it answers; a coin
-    says which table. The test says what is promised and there, of which kind, and bounds it from
-    two lots of scores.
+    `score_transcript` hands one of the test's two tables to a new curator and scores what it
+    answers; a coin says which table. The test says what is promised and achievable, of which kind,
+    and bounds it from two lots of scores.
     """
     count = min(transcripts, max(MIN_TRANSCRIPTS, test.needed_transcripts))
     coins = rng.random(count) < 0.5
@@ -278,7 +280,10 @@ def _rows_from_counts(counts: Array) -> Rows:
 
 
 def _neighbouring_counts(n: int) -> Iterator[tuple[Array, Array]]:
-    """Pairs of counts of neighbouring tables: the first in whole eighths, the second with one record moved."""
+    """Yield the cell counts (4,) of pairs of neighbouring tables of n rows.
+
+    The first in whole eighths, the second with one row moved.
+    """
     for bars in combinations(range(TABLE_PARTS + 3), 3):
         counts = np.diff([-1, *bars, TABLE_PARTS + 3]) - 1
         first = counts * (n // TABLE_PARTS)
@@ -287,18 +292,21 @@ def _neighbouring_counts(n: int) -> Iterator[tuple[Array, Array]]:
 
 
 def _counts_with_one_row_moved(counts: Array) -> Iterator[Array]:
-    """The counts of every table that differs in one record, from any cell that has one to any other."""
+    """Yield the cell counts (4,) of every table that differs in one row.
+
+    The row moves from any cell that has one to any other.
+    """
     for z, w in permutations(range(4), 2):
         if counts[z]:
             yield counts - np.eye(4, dtype=int)[z] + np.eye(4, dtype=int)[w]
 
 
 class GaussianNoiseTest:
-    """The test on questions answered with Gaussian noise, which guesses the table by the ratio's sign.
+    """The test on statistics measured with Gaussian noise: guesses the table by the ratio's sign.
 
-    A fair coin says which table a transcript is of, so right guesses are binomial, and under μ-GDP
-    their rate is at most max_q ½(Φ(Φ⁻¹(q) + μ) + 1 − q) = Φ(μ/2). A Clopper–Pearson bound a of the
-    rate gives μ ≥ 2Φ⁻¹(a).
+    A fair coin says from which table a transcript is, so right guesses are binomial, and under
+    μ-GDP their rate is at most max_q ½(Φ(Φ⁻¹(q) + μ) + 1 − q) = Φ(μ/2). A Clopper–Pearson bound a
+    of the rate gives μ ≥ 2Φ⁻¹(a).
     """
 
     kind = "noise"
@@ -312,7 +320,7 @@ class GaussianNoiseTest:
         return math.sqrt(max(sum(moved for _, _, moved in self.log_ratio_parts), 0.0))
 
     def log_ratio(self, noisy_values: Iterable[Array]) -> float:
-        """The exact log-likelihood ratio of a transcript, from the noisy values of each question."""
+        """Return a transcript's exact log-likelihood ratio, from the noisy values of each call."""
         return math.fsum(
             float(w @ y) - c
             for (w, c, _), y in zip(self.log_ratio_parts, noisy_values, strict=True)
@@ -320,7 +328,10 @@ class GaussianNoiseTest:
 
     @property
     def needed_transcripts(self) -> int:
-        """The number of transcripts for SHARES of the promise, with SPARE standard deviations added."""
+        """The number of transcripts that show the required share of the promised μ.
+
+        The share is that of MIN_PROVEN_SHARES, with SPARE_STDDEVS standard deviations added.
+        """
         margin = self.achievable - MIN_PROVEN_SHARES["noise"] * self.promised
         if margin <= 0:
             return MAX_TRANSCRIPTS
@@ -336,7 +347,10 @@ class GaussianNoiseTest:
         )
 
     def bounds(self, first: Array, second: Array, confidence: float) -> tuple[float, float | None]:
-        """The bounds on μ, each with probability `confidence`; the upper one is valid if the noise is Gaussian."""
+        """Return a lower and an upper bound on μ, each with probability `confidence`.
+
+        The upper one is valid if the noise is Gaussian.
+        """
         right_count = (first < 0).sum() + (second >= 0).sum()
         count = len(first) + len(second)
         low_rate, high_rate = proportion_bounds(right_count, count, 1 - confidence)
@@ -373,10 +387,10 @@ class _AllCallsTest(GaussianNoiseTest):
 
 
 class _SelectionTest:
-    """The test on the first selection of a script, with an outcome set chosen beforehand by the stated laws.
+    """The test on a script's first selection, with an outcome set fixed before by the stated laws.
 
-    ε₀ ≥ log(p/q) for its chances on the two tables, from Clopper–Pearson bounds of both that hold
-    together. Several draws from the same scores, each of ε₀, are as many trials.
+    ε₀ ≥ log(p/q) for its probabilities on the two tables, from Clopper–Pearson bounds of both that
+    hold together. Several draws from the same scores, each of ε₀, are as many trials.
     """
 
     kind = "selection"

@@ -31,9 +31,9 @@ V = TypeVar("V")
 
 
 def check_address(address: str) -> str:
-    """The address of a scheduler; InputError unless it is tls://, or tcp:// on this machine.
+    """Return the scheduler's address; raise InputError unless it is encrypted or local.
 
-    A table must not travel in the clear.
+    tls:// is encrypted, tcp:// must be on this machine: a table must not travel in the clear.
     """
     parts = urlsplit(address)
     try:
@@ -62,7 +62,7 @@ def _is_loopback(host: str) -> bool:
 def connect_to_scheduler(
     address: str, *, ca: str | None = None, cert: str | None = None, key: str | None = None
 ) -> Any:
-    """A client of the scheduler at `address`, to be closed by the caller.
+    """Return a client of the scheduler at `address`, for the caller to close.
 
     `ca`, `cert` and `key` name the files of certificates for tls://. Raises InputError where the
     extra is not installed, the address is refused or nobody answers.
@@ -91,10 +91,11 @@ def connect_to_scheduler(
 
 @frozen
 class ClusterSource(SourceWrapper):
-    """A source of Parquet files that the workers of a cluster read and count, share by share, where they see its path.
+    """A source of Parquet files that a cluster's workers read and count, share by share.
 
-    Every share is counted once: one whose worker dies is counted again elsewhere, and only then
-    added. Paths and the schema travel to the workers, and counts come back.
+    The workers have to see its path. Every share is counted once: one whose worker dies is counted
+    again elsewhere, and only then added. Paths and the schema travel to the workers, and counts
+    come back.
     """
 
     client: Any
@@ -102,7 +103,10 @@ class ClusterSource(SourceWrapper):
     def count(
         self, domain: Domain, tables: Sequence[Axes], progress: ProgressCallback = ignore_progress
     ) -> Tally:
-        """The counts of all shares together, added as they arrive; an error in `progress` cancels the others."""
+        """Count all shares on the cluster and add the counts as they arrive.
+
+        An error in `progress` cancels the others.
+        """
         workers = max(1, len(self.client.scheduler_info()["workers"]))
         share_count = max(1, min(self.source.groups, SHARES_PER_WORKER * workers))
         shared_arguments = [self.source, domain, list(tables)]
@@ -128,7 +132,10 @@ class ClusterSource(SourceWrapper):
 def _count_share(
     share: tuple[int, int], source: ParquetSource, domain: Domain, tables: list[Axes]
 ) -> Tally | str:
-    """The counts of a share, computed on a worker; a refusal returns words, as an error would be tried again."""
+    """Count a share on a worker; return its counts, or words if it is refused.
+
+    Words, as an error would be tried again.
+    """
     try:
         return ChunkedSource.count(source, domain, tables, ignore_progress, share)
     except InputError as error:
@@ -143,7 +150,7 @@ def sweep_on_cluster(
     *,
     progress: ProgressCallback = ignore_progress,
 ) -> Iterator[SweepPoint]:
-    """The points of `sweep.sweep`, run on a cluster, in the order in which they arrive.
+    """Run the cases on a cluster and yield the points of `sweep.run_sweep` as they arrive.
 
     A run whose worker dies is run again elsewhere, and as it is seeded it gives the same numbers.
     Lazy: closing the generator, or an exception in it, cancels what runs.
@@ -170,10 +177,10 @@ def _results_from_cluster(
     shared_arguments: list[Any],
     progress: ProgressCallback,
 ) -> Iterator[tuple[T, V | None]]:
-    """The results of `function(item, *shared)`, in order of arrival; None where the cluster lost one.
+    """Yield each item and `function(item, *shared_arguments)`, in order of arrival.
 
-    What is shared is sent out once. Whatever was on a worker that dies is sent again, with what is
-    shared: no other worker may have had it.
+    None in place of a result that the cluster lost. What is shared is sent out once. Whatever was
+    on a worker that dies is sent again, with what is shared: no other worker may have had it.
     """
     from distributed import as_completed
 
@@ -219,7 +226,10 @@ def _results_from_cluster(
 
 
 def _result_or_none(future: Any) -> Any:
-    """The result of a run; None where it was lost, also on the way from a worker that dies."""
+    """Return the result of a run; None where it was lost.
+
+    Also where it was lost on the way from a worker that dies.
+    """
     try:
         return future.result() if future.status == "finished" else None
     except (CancelledError, OSError):

@@ -1,6 +1,7 @@
-"""Summaries of a comparison: the frontier, each choice's loss against it, and the smallest sufficient ε.
+"""Summarise a comparison: the frontier, each algorithm's regret, the smallest sufficient ε.
 
-Tables in, tables out; imports errors. What they hold are private peeks wherever their errors are.
+Tables in, tables out; imports errors. These summaries are peeks at real data wherever their errors
+are.
 """
 
 from collections import Counter
@@ -16,10 +17,10 @@ DEFAULT_GOOD_SHARE = 0.95  # share of them that must be good enough
 
 
 def summarise_by_epsilon(runs: pd.DataFrame) -> pd.DataFrame:
-    """The median, lowest and highest error over seeds, and median seconds and memory, by algorithm and ε.
+    """Return median, lowest and highest error over seeds, by algorithm and ε.
 
-    `runs` has algorithm, epsilon, seed, error, seconds, memory; errors that are missing are left
-    out.
+    With median seconds and memory. `runs` has algorithm, epsilon, seed, error, seconds, memory;
+    errors that are missing are left out.
     """
     groups = runs.dropna(subset=["error"]).groupby(["algorithm", "epsilon"], sort=True)
     summary = groups.agg(
@@ -34,7 +35,7 @@ def summarise_by_epsilon(runs: pd.DataFrame) -> pd.DataFrame:
 
 
 def step_frontier(medians: pd.DataFrame) -> pd.DataFrame:
-    """The step frontier: at each ε the smallest error of any algorithm at that ε or less, and its name.
+    """Return at each ε the smallest error of any algorithm at that ε or less, and its name.
 
     Steps and not a convex hull: nobody achieves the points between, while a smaller budget is
     always allowed.
@@ -48,9 +49,10 @@ def step_frontier(medians: pd.DataFrame) -> pd.DataFrame:
 
 
 def regret_table(medians: pd.DataFrame) -> pd.DataFrame:
-    """The ratio of each algorithm's error to the best median at the same ε, a column for each; seconds, memory.
+    """Return the ratio of each algorithm's error to the best median at the same ε.
 
-    The best algorithm has 1; the lines are sorted by the geometric mean over ε.
+    A line for each algorithm and a column for each ε; also seconds and memory. The best algorithm
+    has 1; the lines are sorted by the geometric mean over ε.
     """
     best_errors = medians.groupby("epsilon")["error"].transform("min")
     ratio = (medians["error"] / best_errors).where(medians["error"] > 0, 1.0)
@@ -69,12 +71,13 @@ def regret_table(medians: pd.DataFrame) -> pd.DataFrame:
 
 @dataclass
 class EpsilonBisection:
-    """A bisection for the smallest ε at which `share` of `runs` runs are good enough; it runs nothing itself.
+    """A bisection for the smallest ε at which `share` of `runs` runs are good enough.
 
-    `next_epsilon_and_seeds()` says which ε to try next, with which seeds, or None when done;
-    `record_outcome` takes what became of one of them. An ε is given up as soon as too many of its
-    runs were bad. Noise shrinks as ε grows, so errors are taken to fall with ε (the bisection looks
-    at ⌈log2⌉ of the grid's budgets). `found`: the answer, or None for "not at this n".
+    It runs nothing itself: `next_epsilon_and_seeds()` says which ε to try next, with which seeds,
+    or None when done; `record_outcome` takes the result of one of them. An ε is given up as soon as
+    too many of its runs were bad. Noise shrinks as ε grows, so errors are taken to fall with ε (the
+    bisection looks at ⌈log2⌉ of the grid's budgets). `smallest_epsilon`: the answer, or None for
+    "not at this n".
     """
 
     grid: Sequence[float]
@@ -94,14 +97,17 @@ class EpsilonBisection:
         self.allowed_bad_runs = int(self.runs * (1 - self.share) + 1e-9)
 
     def next_epsilon_and_seeds(self) -> tuple[float, range] | None:
-        """The next ε and the seeds still needed for it; None when the answer is known."""
+        """Return the next ε and the seeds still needed for it; None when the answer is known."""
         if self.is_done:
             return None
         epsilon = self.grid[self._middle_index]
         return epsilon, range(self.good_counts[epsilon] + self.bad_counts[epsilon], self.runs)
 
     def record_outcome(self, epsilon: float, is_good: bool) -> None:
-        """Record whether one more run at `epsilon` was good enough; ignored once that ε is decided."""
+        """Record whether one more run at `epsilon` was good enough.
+
+        Ignored once that ε is decided.
+        """
         if self.is_done or epsilon != self.grid[self._middle_index]:
             return
         (self.good_counts if is_good else self.bad_counts)[epsilon] += 1

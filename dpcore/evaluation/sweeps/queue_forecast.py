@@ -1,4 +1,7 @@
-"""The time that jobs wait in a pool whose sessions take turns: rough, from forecasts and from jobs that ended."""
+"""Forecast how long jobs wait in a pool whose sessions take turns.
+
+Rough, from forecasts and from jobs that ended.
+"""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -8,7 +11,7 @@ MIN_FORECAST = 1e-6  # least predicted seconds of a job
 
 @dataclass
 class Pace:
-    """How long jobs take: how many times longer than was foreseen, and on average where nothing was."""
+    """The run time of jobs: relative to the forecast, and on average where there is none."""
 
     foreseen: float = 0.0
     measured: float = 0.0  # seconds of the jobs with a prediction

@@ -66,19 +66,20 @@ class PointKey(NamedTuple):
 
 
 def is_error_value(value: Any) -> bool:
-    """Whether a value can be the error of a run: a number, or None where it is not defined."""
+    """Return whether a value can be the error of a run: a number, or None if not defined."""
     return value is None or isinstance(value, (int, float))
 
 
 @by_name
 class SweepPoint:
-    """One run of a sweep. `algorithm` is its name in the sweep, `settings` its parameters (None: by the plan).
+    """One run of a sweep, with its outcome.
+
+    `algorithm` is its name in the sweep, `settings` its parameters (None: by the plan).
 
     state "done": `errors` are those of the last release by name, those against a population with
-    the prefix population_; `spent` is the ledger's total; `seconds_by_algorithm` are the
-    algorithm's own, and `memory` is its peak in bytes. "refused": it cannot serve this problem at
-    this budget, says `message`, by public numbers alone. "failed": it broke off, and `message` says
-    how.
+    the prefix population_; `spent` is the ledger's total; `seconds` are the algorithm's own, and
+    `memory` is its peak in bytes. "refused": it cannot serve this problem at this budget, says
+    `message`, by public numbers alone. "failed": it broke off, and `message` says how.
     """
 
     algorithm: str
@@ -100,14 +101,17 @@ class SweepPoint:
         return PointKey(self.algorithm, self.epsilon, self.delta, self.seed)
 
     def to_json(self) -> Json:
-        """The point as a dictionary, as the files of a sweep hold it."""
+        """Return the point as a dictionary, as the files of a sweep hold it."""
         return asdict(self)
 
     @classmethod
     def from_json(
         cls, document: Any, is_valid_error: Callable[[Any], bool] = is_error_value
     ) -> "SweepPoint":
-        """The point that `to_json` wrote, with `is_valid_error` errors; InputError for anything else."""
+        """Return the point that `to_json` wrote; raise InputError for anything else.
+
+        Its errors are those that `is_valid_error` accepts.
+        """
         try:
             point = cls(**document)
         except TypeError:
@@ -144,7 +148,10 @@ class Case:
         return PointKey(self.name, self.budget.epsilon, self.budget.delta, self.seed)
 
     def make_point(self, state: str, **facts: Any) -> SweepPoint:
-        """The point of this case in one of its states (done, refused, failed), with what else is `facts` of it."""
+        """Return the point of this case in a state: done, refused or failed.
+
+        `facts` are its other fields.
+        """
         return SweepPoint(
             algorithm=self.name,
             settings=parameter_values(self.algorithm),
@@ -166,7 +173,10 @@ class Case:
         )
 
     def refused_point(self, problem: QueryRelease) -> SweepPoint | None:
-        """The point with the reason why the algorithm cannot run, from public numbers; None when it can."""
+        """Return the point with the reason why the algorithm cannot run; None when it can.
+
+        The reason is found from public numbers.
+        """
         try:
             make_plan(self.algorithm, problem, self.budget)
         except InputError as error:
@@ -186,7 +196,7 @@ def plan_cases(
     budgets: Sequence[Budget],
     seeds: Sequence[int],
 ) -> list[Case]:
-    """All points to run, in an order that shows a first one of every algorithm early.
+    """Return all cases to run, in an order that shows a first one of every algorithm early.
 
     All of the first seed come first; within a seed the middle budget, then its neighbours; within a
     budget the algorithms by the time they are forecast to take. InputError for nothing to do, for
@@ -267,7 +277,7 @@ def run_sweep(
 def job_spec_of_case(
     case: Case, problem: QueryRelease, shared_rows: SharedRows, population: Array | None = None
 ) -> JobSpec:
-    """The job that runs a case in a pool's worker, on shared records."""
+    """Return the job that runs a case in a pool's worker, on shared rows."""
     return JobSpec(
         algorithm=case.algorithm,
         problem=problem,
@@ -279,7 +289,7 @@ def job_spec_of_case(
 
 
 def point_of_job(case: Case, job: RunJob) -> SweepPoint:
-    """The point of a case whose job has ended; a cancelled one counts as failed."""
+    """Return the point of a case whose job has ended; a cancelled job counts as failed."""
     if job.state == JobState.DONE:
         return case.finished_point(job.results[0].summary)
     return case.make_point("failed", message=job.error or job.state.value)
@@ -288,7 +298,7 @@ def point_of_job(case: Case, job: RunJob) -> SweepPoint:
 def run_case(
     case: Case, problem: QueryRelease, rows: Countable, progress: ProgressCallback = ignore_progress
 ) -> SweepPoint:
-    """The point of a case, run in this process."""
+    """Run a case in this process and return its point."""
     return run_case_with(
         case,
         partial(
@@ -330,12 +340,15 @@ def run_case_with(
 
 
 def steps_between_comparisons(rounds: int) -> int:
-    """The number of steps between two comparisons of a run with the truth."""
+    """Return the number of steps between two comparisons of a run with the truth."""
     return max(1, math.ceil(rounds / MAX_COMPARISONS_PER_RUN))
 
 
 def sweep_identity(problem: QueryRelease) -> Json:
-    """The identity of a sweep's task, from public facts only: sweeps with equal ones can be compared."""
+    """Return the identity of a sweep's task, from public facts only.
+
+    Sweeps with equal ones can be compared.
+    """
     return {
         "n": problem.n,
         "rows_per_person": problem.group,
@@ -350,12 +363,12 @@ def sweep_identity(problem: QueryRelease) -> Json:
 
 
 def rows_digest(rows: Countable) -> str:
-    """A digest of the records in any order; not for publishing, as it confirms a guess of the whole table.
+    """Return a digest of the rows in any order; not for publishing.
 
-    All that a run sees of a table are these records, after the rows of each person were limited, in
-    the cells of the schema that `sweep_identity` names, in the order of its columns. Of records
-    that were only counted, a digest of their tables, and of the bytes of the source, as a run may
-    count more tables of it.
+    It confirms a guess of the whole table. All that a run sees of a table are these rows, after the
+    rows of each person were limited, in the cells of the schema that `sweep_identity` names, in the
+    order of its columns. Of rows that were only counted, a digest of their tables, and of the bytes
+    of the source, as a run may count more tables of it.
     """
     if isinstance(rows, GatheredCounts):
         tables = _sha256_of_arrays(
@@ -367,7 +380,7 @@ def rows_digest(rows: Countable) -> str:
 
 
 def table_digest(frame: pd.DataFrame, names: Sequence[str], unit: PrivacyUnit) -> str:
-    """A digest of a table as it is used where its schema is measured anew; not for publishing.
+    """Return a digest of a table whose schema is measured anew; not for publishing.
 
     Args:
         frame: the table as it was read.
@@ -394,7 +407,7 @@ def table_digest(frame: pd.DataFrame, names: Sequence[str], unit: PrivacyUnit) -
 
 
 def pending_cases(planned: Iterable[Case], points: Collection[SweepPoint]) -> list[Case]:
-    """The cases without a point, or with a failed one; refused ones are final."""
+    """Return the cases without a point, or with a failed one; refused ones are final."""
     finished_keys = {point.key for point in points if point.state != "failed"}
     return [case for case in planned if case.key not in finished_keys]
 
@@ -402,7 +415,10 @@ def pending_cases(planned: Iterable[Case], points: Collection[SweepPoint]) -> li
 def remaining_time_text(
     elapsed_seconds: float, points: Iterable[SweepPoint], cases: Iterable[Case]
 ) -> str:
-    """The time left in words, from each algorithm's mean run time, or the mean of all for an unseen one."""
+    """Return the time left in words, from each algorithm's mean run time.
+
+    For an algorithm without a finished run, from the mean of all.
+    """
     done_points = [p for p in points if p.state == "done"]
     if not done_points:
         return ""
@@ -421,7 +437,7 @@ def remaining_time_text(
 
 
 def _arrays_of_public_start(start: Array | PublicStart) -> list[Array]:
-    """The arrays that identify a public start: itself, or its tables of pairs and their weights."""
+    """Return the arrays that identify a public start: itself, or its pair tables and weights."""
     if not isinstance(start, PublicStart):
         return [start]
     pairs = Marginals.all(start.domain, min(2, len(start.domain.names)))
@@ -429,7 +445,7 @@ def _arrays_of_public_start(start: Array | PublicStart) -> list[Array]:
 
 
 def _arrays_of_workload(workload: Workload) -> Iterator[Any]:
-    """The arrays that identify a workload's queries, given its schema."""
+    """Yield the arrays that identify a workload's queries, given its schema."""
     yield np.frombuffer(type(workload).__name__.encode(), dtype=np.uint8)
     if isinstance(workload, Union):
         for part, _ in workload.parts:

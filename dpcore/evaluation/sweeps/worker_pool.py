@@ -1,7 +1,7 @@
-"""Worker processes that run jobs in turn between sessions, stream records, can be cancelled, and may die alone.
+"""Run jobs in worker processes that serve sessions in turn, stream results and can be cancelled.
 
-Each data set is one read-only block of shared memory; a worker builds the Curator;
-only records and releases come back.
+A worker may die alone. Each data set is one read-only block of shared memory; a worker builds the
+curator; only convergence points and releases come back.
 """
 
 import contextlib
@@ -58,7 +58,10 @@ class SharedBlock:
 
 
 class SharedRows:
-    """Grouped records, or counts of tables, in one `block` of shared memory; `free_memory` gives the memory back."""
+    """Grouped rows, or counts of tables, in one `block` of shared memory.
+
+    `free_memory` gives the memory back.
+    """
 
     def __init__(self, rows: Countable) -> None:
         array = _pack_rows(rows)
@@ -68,7 +71,10 @@ class SharedRows:
         self.block = SharedBlock(self._memory.name, array.shape, array.dtype.name, tables)
 
     def free_memory(self) -> None:
-        """Give the block back to the operating system; running jobs keep their view until they end."""
+        """Give the block back to the operating system.
+
+        Running jobs keep their view until they end.
+        """
         self._memory.close()
         with contextlib.suppress(FileNotFoundError):
             self._memory.unlink()
@@ -116,7 +122,10 @@ RunJob = Job[JobSpec, RunResult]
 
 
 class WorkerPool:
-    """A pool of `workers` processes, each fed by a thread. Sessions take turns; a session's jobs run in order."""
+    """A pool of `workers` processes, each fed by a thread.
+
+    Sessions take turns; a session's jobs run in order.
+    """
 
     def __init__(self, workers: int = 2) -> None:
         self._waiting: dict[str, deque[RunJob]] = {}
@@ -156,7 +165,10 @@ class WorkerPool:
         return job
 
     def before(self, session: str, jobs: int) -> float:
-        """Return the seconds that jobs of other sessions take before so many of this one are done; roughly."""
+        """Return the seconds that other sessions' jobs take before `jobs` of this one end.
+
+        A rough estimate.
+        """
         with self._changed:
             running = [
                 job.remaining_seconds(self.pace.expect(job.predicted_seconds))
@@ -287,7 +299,10 @@ def _run_text(spec: JobSpec, finished_runs: int) -> str:
 
 
 def _run_worker(pipe: Connection) -> None:
-    """Run tasks in a worker process until it is asked to stop: receive one, stream its results, say how it ended."""
+    """Run jobs in a worker process until it is asked to stop.
+
+    For each: receive it, stream its results, say how it ended.
+    """
     # Ctrl-C is the parent's to handle: it stops the workers
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     warnings.simplefilter("ignore", PrivacyWarning)  # the page shows cautions itself
@@ -323,7 +338,10 @@ def _run_on_shared_block(spec: JobSpec, pipe: Connection) -> str:
 
 
 def _pack_rows(rows: Countable) -> Array:
-    """The codes and weights side by side (r, d + 1), or all tables one after another, as one array."""
+    """Return rows as one array: codes and weights (r, d + 1), or all tables in a line.
+
+    Codes and weights stand side by side; tables of counts one after another.
+    """
     if isinstance(rows, GatheredCounts):
         return np.concatenate(list(rows.tables.values()))
     dtype = "float64" if rows.values.dtype.kind == "f" else "int64"
@@ -331,7 +349,10 @@ def _pack_rows(rows: Countable) -> Array:
 
 
 def _unpack_rows(spec: JobSpec, array: Array) -> Countable:
-    """The records that `_pack_rows` put into a block; counts lack their source, whose file only the parent reads."""
+    """Return the rows that `_pack_rows` put into a block.
+
+    Counts lack their source, whose file only the parent reads.
+    """
     table_axes = spec.block.table_axes
     if not table_axes:
         return Rows(array[:, :-1], array[:, -1])

@@ -61,7 +61,9 @@ class Budget:
         )
 
     def sampler_error(self, failure: float) -> float:
-        """The total variation τ = failure/(1 + e^ε) that a sampler may err by at a cost of `failure`, on any data.
+        """Return the total variation distance τ that a sampler may err by at a δ of `failure`.
+
+        τ = failure/(1 + e^ε), on any data.
 
         P(E) ≤ P*(E) + τ ≤ e^ε Q*(E) + δ₀ + τ ≤ e^ε Q(E) + δ₀ + (1 + e^ε)τ for the laws P, Q of
         neighbouring data.

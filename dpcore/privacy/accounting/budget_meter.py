@@ -22,11 +22,12 @@ METERED_TYPES = (SubsampledGaussian, *EVENT_TYPES.values())  # kinds of events t
 
 @value_object
 class PlannedEvent:
-    """A planned spend: for which verb, how many times at the most, and for which statistic, score or target.
+    """A planned spend: its verb, its maximal number of times, and what it measures.
 
-    Where the statistic is not known before the run, `statistic` is its class. `name` tells two
-    charges for one verb apart; without one the charge goes by its verb. Both describe the charge
-    and decide nothing here, so that a ledger's own copy of the charge has neither.
+    What it measures is a statistic, score or target; where the statistic is not known before the
+    run, `statistic` is its class. `name` tells two planned events for one verb apart; without a
+    name the event goes by its verb. Both `name` and `statistic` describe the event and decide
+    nothing here, so that a budget meter's own copy of the event has neither.
     """
 
     verb: str
@@ -36,7 +37,10 @@ class PlannedEvent:
     name: str = field(default="", compare=False)
 
     def to_json(self) -> Json:
-        """The charge as a dictionary: verb, kind of spend, its parameter, number of times and total cost in ρ."""
+        """Return the planned event as a dictionary.
+
+        Verb, kind of spend, the spend's parameter, number of times and total cost in ρ.
+        """
         parameters = {k: v for k, v in asdict(self.spend).items() if v or k != "failure"}
         rho = self.times * self.spend.rho if self.spend.rho < math.inf else None
         kind = type(self.spend).__name__
@@ -75,23 +79,26 @@ class Plan:
             )
 
     def __getitem__(self, name: str) -> Any:
-        """The value settled for `name`."""
+        """Return the value of the plan's setting `name`."""
         return next(c.value for c in self.settings if c.name == name)
 
     def planned_event(self, name: str) -> PlannedEvent:
-        """The one charge of that name, or for the verb of that name."""
+        """Return the one planned event with that name, or for the verb of that name."""
         (event,) = (
             charge for charge in self.planned_events if (charge.name or charge.verb) == name
         )
         return event
 
     def spend_of(self, name: str) -> Any:
-        """The spend of the charge of that name."""
+        """Return the spend of the planned event with that name."""
         return self.planned_event(name).spend
 
     @property
     def measured_statistics(self) -> tuple[Any, ...]:
-        """The statistics that the plan measures, or their classes where the statistic is chosen later."""
+        """The statistics that the plan measures.
+
+        A statistic chosen later stands as its class.
+        """
         return tuple(c.statistic for c in self.planned_events if c.verb == "measure")
 
     @cached_property
@@ -144,10 +151,10 @@ class BudgetMeter:
         self.accountant = self.plan.accountant.as_filter(self.plan.budget)
 
     def readonly_copy(self, plan: Plan) -> "BudgetMeter":
-        """A copy of the ledger's record for a `plan` equal to its own; the copy cannot charge anything.
+        """Return a copy of this meter's events for an equal `plan`; the copy cannot charge.
 
-        It shares no object with this ledger that anything is computed from, so that nothing done to
-        it comes back.
+        It shares no object with this meter that anything is computed from, so that nothing done to
+        the copy comes back.
         """
         meter_copy = copy(self)
         meter_copy.plan = plan
@@ -159,12 +166,15 @@ class BudgetMeter:
         return meter_copy
 
     def can_charge(self, spend: Spend, times: int = 1) -> bool:
-        """Whether `times` of `spend_of` may be charged now."""
+        """Return whether `times` equal spends may be charged now."""
         self._require_accepting()
         return self.accountant.fits(spend, times)
 
     def charge(self, operation: str, spend: Spend, times: int = 1) -> None:
-        """Record `times` equal spends before the touches they pay for; or raise BudgetError and record nothing."""
+        """Record `times` equal spends before the data is read, or raise BudgetError.
+
+        When it raises, nothing is recorded.
+        """
         if isinstance(times, bool) or not isinstance(times, (int, np.integer)) or times < 1:
             raise BudgetError(
                 f"{operation} is used times={times}, which must be a whole number ≥ 1"
@@ -182,13 +192,19 @@ class BudgetMeter:
 
     @property
     def capacity(self) -> float:
-        """The additive cost that this ledger allows in all: Σμ², Σρ or Σε where the plan adds one of them."""
+        """The additive cost that this meter allows in all.
+
+        Σμ², Σρ or Σε, as the plan's composition rule adds it.
+        """
         (capacity,) = self.accountant.capacity_amounts.values()
         return capacity
 
     @property
     def spent(self) -> PrivacySpent:
-        """The total spent so far, at the budget's δ (0 when only pure spends without failure were charged)."""
+        """The total spent so far, at the budget's δ.
+
+        δ is 0 when only pure spends without failure were charged.
+        """
         delta = self.plan.budget.delta
         rho = ZcdpAccountant(self.accountant.event_counts).cost
         return PrivacySpent(

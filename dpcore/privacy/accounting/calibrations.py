@@ -21,9 +21,9 @@ LOG_DELTA_TOLERANCE, MAX_SEARCH_STEPS = (
 
 
 def gaussian_spend(budget: Budget, share: float = 1.0) -> Gaussian:
-    """The Gaussian spend that takes a share of the whole budget: μ² = share · μ*²; shares may sum to 1.
+    """Return the Gaussian spend that takes a share of the whole budget: μ² = share · μ*².
 
-    Raises InputError when δ = 0, which no Gaussian noise can promise.
+    Shares may sum to 1. Raises InputError when δ = 0, which no Gaussian noise can promise.
     """
     if budget.delta == 0:
         raise InputError(
@@ -35,7 +35,10 @@ def gaussian_spend(budget: Budget, share: float = 1.0) -> Gaussian:
 
 
 def noise_spend(budget: Budget, share: float = 1.0) -> Gaussian | Pure:
-    """The spend of one measurement, as a share of a budget that pays for noise alone: Gaussian, or Laplace at δ = 0."""
+    """Return the spend of one measurement as a share of a budget that pays for noise alone.
+
+    Gaussian, or Laplace at δ = 0.
+    """
     return (
         gaussian_spend(budget, share)
         if budget.delta > 0
@@ -44,10 +47,13 @@ def noise_spend(budget: Budget, share: float = 1.0) -> Gaussian | Pure:
 
 
 def regularised_draw_spend(budget: Budget, stages: int, theta: float) -> tuple[Gaussian, float]:
-    """The spend of one of m equal draws from regularised densities, each s/√m-GDP and within τ/m of its law; and s.
+    """Return the spend of one of m equal draws from regularised densities, and their joint μ.
 
-    θδ = m · failure pays for the sampler's error, τ = θδ/(1 + e^ε), and s is the largest with δ(ε;
-    s) ≤ (1 − θ)δ. Raises InputError when δ = 0, which these densities cannot promise.
+    m = `stages`. Each draw is s/√m-GDP and within τ/m of its law; s is the joint μ, the second
+    result.
+
+    θδ = m · failure pays for the sampler's error, τ = θδ/(1 + e^ε), and s is the largest with
+    δ(ε; s) ≤ (1 − θ)δ. Raises InputError when δ = 0, which these densities cannot promise.
     """
     if budget.delta == 0:
         raise InputError(
@@ -59,7 +65,10 @@ def regularised_draw_spend(budget: Budget, stages: int, theta: float) -> tuple[G
 
 
 def sampled_sum_spend(budget: Budget, rate: float, steps: int) -> SubsampledGaussian:
-    """The spend of `steps` noisy sums over Poisson samples that together use the budget; InputError when δ = 0."""
+    """Return the spend of one of `steps` noisy Poisson-sample sums that use the budget together.
+
+    Raises InputError when δ = 0.
+    """
     if budget.delta == 0:
         raise InputError("delta=0 cannot be promised with Gaussian noise; choose delta > 0")
     return SubsampledGaussian(
@@ -68,7 +77,7 @@ def sampled_sum_spend(budget: Budget, rate: float, steps: int) -> SubsampledGaus
 
 
 def equal_threshold_spend(budget: Budget, times: int) -> Approximate:
-    """The largest spend of one of `times` equal (ε₀, δ₀)-DP releases.
+    """Return the largest spend of one of `times` equal (ε₀, δ₀)-DP releases.
 
     Half of δ is for their failures, the rest for composing them. Raises InputError when δ = 0.
     Source: Kairouz, Oh, Viswanath 2015, Theorem 3.3.
@@ -84,7 +93,10 @@ def equal_threshold_spend(budget: Budget, times: int) -> Approximate:
 
 
 def equal_draw_spend(budget: Budget, times: int) -> BoundedRange:
-    """The largest spend of one of `times` equal exponential-mechanism draws: by Σε, Σ ε₀²/8 or optimal composition."""
+    """Return the largest spend of one of `times` equal exponential-mechanism draws.
+
+    The largest by Σε, Σ ε₀²/8 or optimal composition.
+    """
     epsilon = budget.epsilon / times
     if budget.delta > 0:
         epsilon = max(epsilon, math.sqrt(8 * budget.rho / times))
@@ -93,7 +105,9 @@ def equal_draw_spend(budget: Budget, times: int) -> BoundedRange:
 
 
 def equal_selection_spend(budget: Budget, times: int) -> BoundedRange | Pure:
-    """The spend of one of `times` equal selections: `equal_draw_spend`; at δ = 0 the same ε₀ for permute-and-flip.
+    """Return the spend of one of `times` equal selections.
+
+    The spend of `equal_draw_spend`; at δ = 0 the same ε₀ for permute-and-flip.
 
     Only Σε counts at δ = 0, and permute-and-flip is better there at every ε₀; its range of 2ε₀
     would cost four times the ρ of an exponential-mechanism draw.
@@ -109,11 +123,14 @@ def select_and_measure_spends(
     budget_share: float = 1.0,
     kind: type[BoundedRange] | type[Pure] = BoundedRange,
 ) -> tuple[BoundedRange | Pure, Gaussian | Pure]:
-    """The spends of `times` equal selections and measurements, which use `budget_share` of the budget.
+    """Return the spends of `times` equal selections and measurements.
 
-    δ > 0: T(s²/8 + μ²/2) = part · ρ, s the range of the selection, `SPANS` · ε₀ of its `kind` (Pure
-    for a sparse vector), a mixed plan in zCDP, and then both `enlarge_spends`, if they are the
-    whole plan. δ = 0: permute-and-flip or sparse vector, Laplace noise and T(ε₀ + ε₁) = part · ε.
+    Together they use `budget_share` of the budget; `share` goes to the measurements.
+
+    δ > 0: T(s²/8 + μ²/2) = `budget_share` · ρ, s the range of the selection, `RANGE_PER_EPSILON` ·
+    ε₀ of its `kind` (Pure for a sparse vector), a mixed plan in zCDP, and then both
+    `enlarge_spends`, if they are the whole plan. δ = 0: permute-and-flip or sparse vector, Laplace
+    noise and T(ε₀ + ε₁) = `budget_share` · ε.
     """
     select = selection_spend(budget, (1 - share) * budget_share / times, kind)
     measure = measurement_spend(budget, share * budget_share / times)
@@ -127,14 +144,20 @@ def select_and_measure_spends(
 def selection_spend(
     budget: Budget, budget_share: float, kind: type[BoundedRange] | type[Pure] = BoundedRange
 ) -> BoundedRange | Pure:
-    """The spend of a selection beside other charges: s²/8 = part · ρ, s its range, `SPANS` · ε₀; or ε₀ = part · ε."""
+    """Return the spend of a selection that takes a share of the budget beside other spends.
+
+    s²/8 = `budget_share` · ρ, s its range, `RANGE_PER_EPSILON` · ε₀; or ε₀ = `budget_share` · ε.
+    """
     if budget.delta == 0:
         return Pure(budget_share * budget.epsilon * ROUNDING_MARGIN)
     return kind(math.sqrt(8 * budget_share * budget.rho * ROUNDING_MARGIN) / kind.RANGE_PER_EPSILON)
 
 
 def measurement_spend(budget: Budget, budget_share: float) -> Gaussian | Pure:
-    """The spend of a measurement beside `select_and_measure_spends`: μ²/2 = part · ρ, or ε₁ = part · ε."""
+    """Return the spend of a measurement that takes a share of the budget.
+
+    Used beside `select_and_measure_spends`: μ²/2 = `budget_share` · ρ, or ε₁ = `budget_share` · ε.
+    """
     if budget.delta == 0:
         return Pure(budget_share * budget.epsilon * ROUNDING_MARGIN)
     return Gaussian(math.sqrt(2 * budget_share * budget.rho * ROUNDING_MARGIN))
@@ -142,7 +165,7 @@ def measurement_spend(budget: Budget, budget_share: float) -> Gaussian | Pure:
 
 @lru_cache(maxsize=256)
 def enlarge_spends(budget: Budget, *spends: tuple[Spend, int]) -> tuple[Any, ...]:
-    """The given spends, all enlarged by the largest factor ≥ 1 that optimal composition allows.
+    """Return the spends, all enlarged by the largest factor ≥ 1 that optimal composition allows.
 
     log δ comes to within `LOG_DELTA_TOLERANCE` below that of the budget. They stay as they are
     where spends must add up, at δ = 0, and where composing them would take too long.

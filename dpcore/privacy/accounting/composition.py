@@ -1,4 +1,6 @@
-"""The joint cost of Gaussian, pure and bounded-range spends when each has its worst pair of outputs.
+"""The joint cost (optimal composition) of Gaussian, pure and bounded-range spends.
+
+Each spend is taken at its worst pair of outputs.
 
 Let P, Q be the laws of all that is released from neighbouring data, Z = dP/dQ; δ(ε) = E_P(1 − y/Z)₊
 with y = e^ε. Work backwards, as if one opponent chose every question in view of all that came
@@ -50,7 +52,11 @@ LossDistribution = tuple[
 
 @value_object
 class OptimalComposition:
-    """Gaussian spends of Σμ², `pure_count` ε₀-DP ones ≤ `pure_epsilon` and `draw_count` of bounded range ≤ `draw_range`, composed."""
+    """Gaussian, ε₀-DP and bounded-range spends, composed optimally.
+
+    Gaussian ones of Σμ², `pure_count` ε₀-DP ones of at most `pure_epsilon`, and `draw_count` ones
+    of bounded range at most `draw_range`.
+    """
 
     mu_squared: float = 0.0
     pure_epsilon: float = 0.0
@@ -71,8 +77,9 @@ class OptimalComposition:
         )
 
     def log_delta(self, epsilon: float, target_delta: float, planned_draws: int = 0) -> float:
-        """log δ(ε), rounded up and precise enough near `target_delta`; ∞ where computing it would take too long.
+        """Return log δ(ε) of the composition, rounded up.
 
+        ∞ where computing it would take too long; precise enough near `target_delta`.
         `planned_draws` is how many draws there may be in the end: any number up to it is read off
         one composition.
         """
@@ -97,10 +104,11 @@ class OptimalComposition:
     def epsilon(
         self, delta: float, *, smallest_delta: float | None = None, planned_draws: int = 0
     ) -> float:
-        """The smallest ε ≥ 0 with δ(ε) ≤ δ, rounded up, for 0 < δ < 1; ∞ where computing it would take too long.
+        """Return the smallest ε ≥ 0 with δ(ε) ≤ δ, rounded up, for 0 < δ < 1.
 
-        `smallest_delta` is the smallest δ of several that are asked for, so that they are all read
-        off one composition, and `planned_draws` as in `log_delta`.
+        ∞ where computing it would take too long. `smallest_delta` is the smallest δ of several that
+        are asked for, so that they are all read off one composition, and `planned_draws` as in
+        `log_delta`.
         """
         if self.mu_squared == 0 and self.draw_count == 0:
             return conversions.pure_composition_epsilon(self.pure_epsilon, self.pure_count, delta)
@@ -112,7 +120,10 @@ class OptimalComposition:
 
 
 def gdp_log_deltas(epsilons: Array, mu: float) -> Array:
-    """log δ(ε) (j,) of a μ-GDP mechanism with μ > 0 at many ε of either sign; see `conversions.gdp_log_delta`."""
+    """Return log δ(ε) (j,) of a μ-GDP mechanism, μ > 0, at many ε of either sign.
+
+    See `conversions.gdp_log_delta`.
+    """
     a = mu / 2 - epsilons / mu
     b = -mu / 2 - epsilons / mu
     with np.errstate(all="ignore"):
@@ -132,7 +143,9 @@ def _loss_distribution(
     planned_draws: int,
     delta: float,
 ) -> LossDistribution | None:
-    """The privacy losses of Rᵐ Bᵏ: δ(ε) = Σ chance · (1 − e^(ε − loss))₊ + the chance of an infinite loss.
+    """Return the privacy loss distribution of Rᵐ Bᵏ: m pure and k bounded-range spends.
+
+    δ(ε) = Σ chance · (1 − e^(ε − loss))₊ + the chance of an infinite loss.
 
     In a function that is linear in y between nodes, (1 − y/y_j)₊ has the weight y_j times the jump
     of the slope at y_j.
@@ -170,7 +183,9 @@ def _loss_distribution(
 def _draw_delta_curves(
     draw_range: float, draw_count: int, delta: float
 ) -> tuple[Array, Array] | None:
-    """A grid of x = log y and B^i F₀ on it, rounded up, for i ≤ `draw_count`; None where that would take too long.
+    """Return a grid of x = log y and the curves B^i F₀ on it, rounded up, for i ≤ `draw_count`.
+
+    None where that would take too long.
 
     F is kept at the nodes and is linear in y between them: above the true F, which is convex. Below
     the first node F(x) − (1 − e^x), which grows with x, stays what it is there; above the last one

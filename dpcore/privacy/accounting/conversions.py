@@ -1,4 +1,7 @@
-"""Between privacy notions: μ-GDP, ρ-zCDP and (ε, δ). Pure functions of public numbers, every root on the safe side."""
+"""Conversions between privacy notions: μ-GDP, ρ-zCDP and (ε, δ).
+
+Pure functions of public numbers; every root is rounded to the safe side.
+"""
 
 import math
 from collections.abc import Callable
@@ -20,7 +23,9 @@ PLD_INTERVAL = 1e-3
 
 
 def gdp_log_delta(epsilon: float, mu: float) -> float:
-    """log δ(ε) of a μ-GDP mechanism: δ = Φ(a) − e^ε Φ(b), a = μ/2 − ε/μ, b = −μ/2 − ε/μ, rounded up.
+    """Return log δ(ε) of a μ-GDP mechanism, rounded up.
+
+    δ = Φ(a) − e^ε Φ(b), a = μ/2 − ε/μ, b = −μ/2 − ε/μ.
 
     As (a² − b²)/2 = −ε, e^ε Φ(b) is e^(−a²/2) E(y)/2, with E = erfcx, x = −a/√2 and y = −b/√2:
     nothing large cancels in δ/Φ(a) = 1 − that/Φ(a), which for a < 0 is 1 − E(y)/E(x). For a small μ
@@ -56,7 +61,7 @@ def gdp_log_delta(epsilon: float, mu: float) -> float:
 
 @lru_cache(maxsize=4096)
 def gdp_mu(epsilon: float, delta: float) -> float:
-    """The largest μ with δ(ε; μ) ≤ δ, rounded down; ε > 0, 0 < δ < 1."""
+    """Return the largest μ with δ(ε; μ) ≤ δ, rounded down; ε > 0, 0 < δ < 1."""
     target = _log_rounded_down(delta)
 
     def excess(log_mu: float) -> float:
@@ -74,7 +79,7 @@ def gdp_mu(epsilon: float, delta: float) -> float:
 
 @lru_cache(maxsize=4096)
 def gdp_epsilon(mu: float, delta: float) -> float:
-    """The smallest ε ≥ 0 with δ(ε; μ) ≤ δ, rounded up; 0 < δ < 1."""
+    """Return the smallest ε ≥ 0 with δ(ε; μ) ≤ δ, rounded up; 0 < δ < 1."""
     high = (
         zcdp_epsilon(mu**2 / 2, delta) + ROOT_SAFETY_STEP
     )  # a valid bound, so the root is below it, up to rounding
@@ -83,9 +88,10 @@ def gdp_epsilon(mu: float, delta: float) -> float:
 
 @lru_cache(maxsize=4096)
 def zcdp_epsilon(rho: float, delta: float) -> float:
-    """The ε of ρ-zCDP at δ: min over orders a > 1 of aρ + [log(1/δ) + (a − 1) log(1 − 1/a) − log a]/(a − 1).
+    """Return the ε at δ of ρ-zCDP, rounded up.
 
-    Rounded up. Any order gives a valid bound, so the search need not be exact.
+    min over orders a > 1 of aρ + [log(1/δ) + (a − 1) log(1 − 1/a) − log a]/(a − 1). Any order gives
+    a valid bound, so the search need not be exact.
     Source: Canonne, Kamath, Steinke 2020, Prop. 12.
     """
     if rho == 0:
@@ -113,7 +119,7 @@ def zcdp_epsilon(rho: float, delta: float) -> float:
 
 
 def zcdp_rho(epsilon: float, delta: float) -> float:
-    """The largest ρ with zcdp_epsilon(ρ, δ) ≤ ε, rounded down; ε > 0, 0 < δ < 1."""
+    """Return the largest ρ with zcdp_epsilon(ρ, δ) ≤ ε, rounded down; ε > 0, 0 < δ < 1."""
 
     def excess(log_rho: float) -> float:
         return zcdp_epsilon(math.exp(log_rho), delta) - epsilon
@@ -125,7 +131,9 @@ def zcdp_rho(epsilon: float, delta: float) -> float:
 
 @lru_cache(maxsize=4096)
 def subsampled_epsilon(noise_multiplier: float, rate: float, steps: int, delta: float) -> float:
-    """The ε at δ of `steps` sums over Poisson samples of rate q with Gaussian noise, replacing one row.
+    """Return the ε at δ of `steps` noisy Poisson-sample sums at rate q, replacing one row.
+
+    The noise is Gaussian.
 
     Every row's part is clipped at C and the noise on the SUM has standard deviation z·C, z =
     `noise_multiplier`; that a replacement moves the sum by up to 2C is accounted for. Privacy loss
@@ -145,7 +153,10 @@ def subsampled_epsilon(noise_multiplier: float, rate: float, steps: int, delta: 
 
 @lru_cache(maxsize=256)
 def subsampled_multiplier(epsilon: float, delta: float, rate: float, steps: int) -> float:
-    """A noise multiplier z with subsampled_epsilon(z, rate, steps, δ) ≤ ε, at most 0.3% above the smallest one."""
+    """Return a noise multiplier z with subsampled_epsilon(z, rate, steps, δ) ≤ ε.
+
+    At most 0.3% above the smallest one.
+    """
     low = high = 0.25
     while subsampled_epsilon(high, rate, steps, delta) > epsilon:
         low = high
@@ -160,7 +171,9 @@ def subsampled_multiplier(epsilon: float, delta: float, rate: float, steps: int)
 
 
 def pure_composition_log_delta(epsilon: float, epsilon_each: float, times: int) -> float:
-    """log δ(ε) of `times` adaptive ε₀-DP releases, ε₀ = each, rounded up; −∞ for ε ≥ times · ε₀.
+    """Return log δ(ε) of `times` adaptive ε₀-DP releases, rounded up.
+
+    ε₀ = `epsilon_each`; −∞ for ε ≥ times · ε₀.
 
     δ = Σ_i C(T, i) [e^{(T−i)ε₀} − e^{ε+iε₀}]₊ / (1 + e^{ε₀})^T, the hockey-stick divergence of T
     randomised responses, which dominate. Source: Kairouz, Oh, Viswanath 2015, Theorem 3.3.
@@ -188,7 +201,10 @@ def pure_composition_log_delta(epsilon: float, epsilon_each: float, times: int) 
 
 
 def pure_composition_epsilon(epsilon_each: float, times: int, delta: float) -> float:
-    """The smallest ε ≥ 0 with δ(ε) ≤ δ for `times` ε₀-DP releases, ε₀ = each, rounded up; 0 < δ < 1."""
+    """Return the smallest ε ≥ 0 with δ(ε) ≤ δ for `times` ε₀-DP releases, rounded up.
+
+    ε₀ = `epsilon_each`; 0 < δ < 1.
+    """
     max_epsilon = times * epsilon_each
     smallest = (
         smallest_epsilon(
@@ -203,7 +219,10 @@ def pure_composition_epsilon(epsilon_each: float, times: int, delta: float) -> f
 
 
 def largest_equal_epsilon(epsilon: float, times: int, delta: float) -> float:
-    """The largest ε₀ with optimal_epsilon(ε₀, times, δ) ≤ ε, rounded down; ε > 0, 0 < δ < 1."""
+    """Return the largest ε₀ of `times` equal ε₀-DP releases within (ε, δ), rounded down.
+
+    The largest with pure_composition_epsilon(ε₀, times, δ) ≤ ε; ε > 0, 0 < δ < 1.
+    """
 
     def excess(epsilon_each: float) -> float:
         return pure_composition_epsilon(epsilon_each, times, delta) - epsilon
@@ -219,12 +238,15 @@ def largest_equal_epsilon(epsilon: float, times: int, delta: float) -> float:
 
 
 def _log_rounded_down(delta: float) -> float:
-    """log δ, rounded down."""
+    """Return log δ, rounded down."""
     return math.log(delta) * (1 + FLOAT_ERROR)
 
 
 def smallest_epsilon(log_delta: Callable[[float], float], delta: float, high: float) -> float:
-    """The smallest ε ≥ 0 with log δ(ε) ≤ log δ, rounded up, expected near `erfcx_x`; ∞ where log δ(ε) is ∞."""
+    """Return the smallest ε ≥ 0 with log δ(ε) ≤ log δ, rounded up; ∞ where log δ(ε) is ∞.
+
+    It is expected near `high`.
+    """
     target = _log_rounded_down(delta)
 
     def excess(epsilon: float) -> float:
@@ -242,7 +264,10 @@ def smallest_epsilon(log_delta: Callable[[float], float], delta: float, high: fl
 
 
 def round_up_to_safe(x: float, unsafe: Callable[[float], bool]) -> float:
-    """The smallest tried number ≥ x at which `unsafe` is false: a root rounded up to its safe side."""
+    """Return the smallest tried number ≥ x at which `unsafe` is false.
+
+    A root is so rounded up to its safe side.
+    """
     step = ROOT_SAFETY_STEP
     while unsafe(x):
         x = x * (1 + step) + 1e-300
@@ -251,7 +276,10 @@ def round_up_to_safe(x: float, unsafe: Callable[[float], bool]) -> float:
 
 
 def round_down_to_safe(x: float, unsafe: Callable[[float], bool]) -> float:
-    """The largest tried number ≤ x at which `unsafe` is false: a root rounded down to its safe side."""
+    """Return the largest tried number ≤ x at which `unsafe` is false.
+
+    A root is so rounded down to its safe side.
+    """
     step = ROOT_SAFETY_STEP
     while unsafe(x):
         x = x * (1 - step)
@@ -260,6 +288,6 @@ def round_down_to_safe(x: float, unsafe: Callable[[float], bool]) -> float:
 
 
 def find_root(f: Callable[[float], float], low: float, high: float) -> float:
-    """The point between `erfcx_y` and `erfcx_x` where f changes its sign, to rounding."""
+    """Return the point between `low` and `high` where f changes its sign, to rounding."""
     crossing: Any = brentq(f, low, high, xtol=1e-15, rtol=np.float64(1e-14))
     return float(crossing)

@@ -43,7 +43,7 @@ from .events import Approximate, Drawn, EventCounts, Events, PrivacyEvent
 
 
 def events_of_plan(plan: Plan) -> EventCounts:
-    """A plan's charges as events.
+    """Return a plan's planned spends as events.
 
     A sampler's failure stands beside what the draw costs, as the error that it is.
     """
@@ -60,12 +60,12 @@ def events_of_plan(plan: Plan) -> EventCounts:
 
 
 def worst_case_events(plan: Plan, adaptive: bool) -> EventCounts:
-    """The events that a plan is charged with before its first touch: an upper bound on every path it may take.
+    """Return the events that bound every path a plan may take, charged before the first read.
 
     An adaptive algorithm may put other spends in place of the planned ones as long as they fit the
-    plan's one accounting, so that it is charged with all of that one's capacity, in one piece.
-    Equal (ε₀, δ₀) releases can be replaced by as many that are no larger only, sampled sums by the
-    same, so that what was planned is charged for them.
+    plan's one composition rule, so that it is charged with all of that rule's capacity, in one
+    piece. Equal (ε₀, δ₀) releases can be replaced by as many that are no larger only, sampled sums
+    by the same, so that what was planned is charged for them.
     """
     accountant = plan.accountant
     if not adaptive or not isinstance(accountant, AdditiveAccountant):
@@ -80,7 +80,7 @@ def worst_case_events(plan: Plan, adaptive: bool) -> EventCounts:
 
 @value_object
 class TotalCost:
-    """The total cost of events under a lifetime's accounting, and the part of δ that their failures take.
+    """The total cost of events under a lifetime's composition rule, and the δ of their failures.
 
     Both are exact sums, held as floats that do not overlap. So a sum is the same in whatever order
     its events come, and adding a release takes as long after ten thousand others as after none.
@@ -92,7 +92,7 @@ class TotalCost:
 
 @value_object
 class LifetimeBudget:
-    """The total promise for a data set: its budget, its one accounting, and the δ kept for failures."""
+    """The total promise for a data set: budget, composition rule, and the δ kept for failures."""
 
     budget: Budget
     accounting: type[AdditiveAccountant]
@@ -107,7 +107,9 @@ class LifetimeBudget:
 
     @classmethod
     def from_first_release(cls, budget: Budget, first: Events) -> "LifetimeBudget":
-        """A lifetime with the accounting that costs the first release least and adds up every kind; else with Σε.
+        """Return a lifetime budget with the rule that costs the first release least.
+
+        Only rules that add up every kind of spend are compared; else the rule is Σε.
 
         Exact Gaussian and zCDP take all kinds of spends, Σε no Gaussian ones: Σε is taken where δ =
         0, and where nothing else lets the first release in. Half of δ is kept for failures where
@@ -128,7 +130,10 @@ class LifetimeBudget:
         )
 
     def add_events(self, previous: TotalCost, events: Events) -> TotalCost:
-        """A new total that also counts these events. Raises ValueError for an event with a negative cost."""
+        """Return a new total that also counts these events.
+
+        Raises ValueError for an event with a negative cost.
+        """
         costs = previous.costs
         failures = previous.failures
         for event, times in events:
@@ -143,20 +148,26 @@ class LifetimeBudget:
         return TotalCost(costs, failures)
 
     def composed_cost(self, events: TotalCost | Events) -> float:
-        """The Σμ², Σρ or Σε of events or a total; ∞ for a kind it cannot add up, or for too much failure."""
+        """Return the Σμ², Σρ or Σε of events or of a total.
+
+        ∞ for a kind that the rule cannot add up, or for too much failure.
+        """
         total = self._as_total(events)
         return math.fsum(total.costs) if math.fsum(total.failures) <= self.failure else math.inf
 
     def failure_delta(self, events: TotalCost | Events) -> float:
-        """The part of δ that all failures together take at the total ε: Σδ₀ + (1 + e^ε)Στ."""
+        """Return the part of δ that all failures together take at the total ε.
+
+        Σδ₀ + (1 + e^ε)Στ.
+        """
         return math.fsum(self._as_total(events).failures)
 
     def epsilon(self, cost: float) -> float:
-        """The ε, at the total δ, that an additive cost amounts to."""
+        """Return the ε, at the total δ, that an additive cost amounts to."""
         return self.accounting.epsilon_of_cost(cost, self.budget.delta - self.failure)
 
     def total_epsilon(self, events: TotalCost | Events) -> float:
-        """The ε of all spends together at the total δ, rounded up."""
+        """Return the ε of all events together at the total δ, rounded up."""
         return self.epsilon(self.composed_cost(events))
 
     @property
@@ -165,7 +176,10 @@ class LifetimeBudget:
         return self.accounting.largest_cost(self.budget.epsilon, self.budget.delta - self.failure)
 
     def used_capacity_share(self, epsilon: float) -> float:
-        """The share of the capacity, 0 to 1, that releases totalling `epsilon` have used; shares add up."""
+        """Return the share of the capacity, 0 to 1, that releases totalling `epsilon` have used.
+
+        Shares add up.
+        """
         spent = (
             self.accounting.largest_cost(epsilon, self.budget.delta - self.failure)
             if epsilon
@@ -174,7 +188,7 @@ class LifetimeBudget:
         return spent / self.capacity
 
     def remaining_epsilon(self, events: TotalCost | Events) -> float:
-        """The ε, at the total δ, of the largest single further release."""
+        """Return the ε, at the total δ, of the largest single further release."""
         return self.epsilon(max(self.capacity - self.composed_cost(events), 0.0))
 
     def _as_total(self, events: TotalCost | Events) -> TotalCost:
@@ -182,7 +196,9 @@ class LifetimeBudget:
 
 
 def _add_exactly(parts: tuple[float, ...], x: float) -> tuple[float, ...]:
-    """The exact sum of x and of non-overlapping floats `parts`, again as non-overlapping floats, smallest first.
+    """Return the exact sum of x and of `parts`, as non-overlapping floats, smallest first.
+
+    `parts` are non-overlapping floats as well.
 
     Source: Shewchuk 1997, Theorem 10: a rounded sum and its rounding error are together the exact
     sum.

@@ -20,7 +20,9 @@ FloatOrArray = Array | float
 
 
 def worst_privacy_profile(at: FloatOrArray, epsilon: FloatOrArray, delta: FloatOrArray) -> Array:
-    """The largest δ(at) = max_E P_1(E) − e^at P_0(E) of any (ε, δ)-DP mechanism; `at` may be any real number.
+    """Return the largest δ(at) = max_E P_1(E) − e^at P_0(E) of any (ε, δ)-DP mechanism.
+
+    `at` may be any real number.
 
     The worst mechanism says the truth outright with probability δ, else gives a randomised
     response: P_1 puts δ on "hers for sure", (1 − δ)e^ε/(1 + e^ε) on a yes and (1 − δ)/(1 + e^ε) on
@@ -41,7 +43,9 @@ def worst_privacy_profile(at: FloatOrArray, epsilon: FloatOrArray, delta: FloatO
 def best_guess_probability(
     prior: FloatOrArray, epsilon: FloatOrArray, delta: FloatOrArray
 ) -> Array:
-    """The highest chance of a right guess by someone with belief `prior`: the best bound of the (ε, δ) pairs.
+    """Return the highest probability of a right guess by someone with belief `prior`.
+
+    It is the best bound of the (ε, δ) pairs.
 
     Saying "hers" on the event E is right with probability π P_1(E) + (1 − π)(1 − P_0(E)), that is 1
     − π + π[P_1(E) − e^a P_0(E)] with e^a = (1 − π)/π; the best E gives 1 − π + π δ(a). At π = ½ and
@@ -61,7 +65,9 @@ def best_guess_probability(
 
 
 def log_odds_bound(epsilon: FloatOrArray, delta: FloatOrArray, failure: float) -> float:
-    """The t with P_1(L > t) ≤ failure and P_0(L < −t) ≤ failure: a bound on how far log odds move.
+    """Return the t with P_1(L > t) ≤ failure and P_0(L < −t) ≤ failure, L the log odds' move.
+
+    It bounds how far log odds move.
 
     On E = {L > t} P_0(E) ≤ e^−t P_1(E), so the promise P_1(E) ≤ e^ε P_0(E) + δ gives P_1(E)(1 −
     e^(ε−t)) ≤ δ; with failure = η > δ, t = ε − log(1 − δ/η) brings P_1(E) to η. Each pair gives a
@@ -78,13 +84,16 @@ def log_odds_bound(epsilon: FloatOrArray, delta: FloatOrArray, failure: float) -
 
 
 def posterior(prior: FloatOrArray, evidence: FloatOrArray) -> Array:
-    """The belief after a prior's log odds moved by `evidence`: π e^t/(π e^t + 1 − π)."""
+    """Return the belief (posterior) after the prior's log odds moved by `evidence`.
+
+    π e^t/(π e^t + 1 − π) for the prior π and evidence t.
+    """
     p = np.asarray(prior, float)
     return expit(np.log(p) - np.log1p(-p) + evidence)
 
 
 def posterior_failure_chance(delta: float) -> float:
-    """The failure probability at which posteriors are stated: 100 δ, or √δ where that is less.
+    """Return the failure probability at which posteriors are stated: 100 δ, or √δ if less.
 
     At δ itself no bound holds (an output may give everything away with probability δ); here
     `log_odds_bound` of one pair exceeds ε by −log(1 − max(.01, √δ)), next to nothing.
@@ -93,7 +102,9 @@ def posterior_failure_chance(delta: float) -> float:
 
 
 def gaussian_guess_probability(prior: float, mu: float) -> float:
-    """`best_guess_probability` of Gaussian noise, exactly: π Φ(μ/2 − a/μ) + (1 − π) Φ(μ/2 + a/μ) with a = log((1 − π)/π).
+    """Return the exact `best_guess_probability` of Gaussian noise.
+
+    π Φ(μ/2 − a/μ) + (1 − π) Φ(μ/2 + a/μ) with a = log((1 − π)/π).
 
     The best test says "hers" where L > a; L ~ N(±μ²/2, μ²). At π = ½ it is Φ(μ/2).
     """
@@ -104,7 +115,7 @@ def gaussian_guess_probability(prior: float, mu: float) -> float:
 
 
 def type_2_error_bound(alpha: FloatOrArray, epsilon: FloatOrArray, delta: FloatOrArray) -> Array:
-    """The least type II error of any test with type I error `alpha`, by the given (ε, δ) pairs.
+    """Return the least type II error, by (ε, δ) pairs, of any test with type I error `alpha`.
 
     max over pairs of max(0, 1 − δ − e^ε α, e^−ε(1 − δ − α)).
     Source: Wasserman, Zhou 2010; Dong, Roth, Su 2022, Proposition 5.
@@ -118,17 +129,22 @@ def type_2_error_bound(alpha: FloatOrArray, epsilon: FloatOrArray, delta: FloatO
 
 
 def gaussian_trade_off(alpha: FloatOrArray, mu: float) -> Array:
-    """The exact trade-off Φ(Φ⁻¹(1 − α) − μ) of μ-GDP. Source: Dong, Roth, Su 2022, Definition 6."""
+    """Return the exact trade-off Φ(Φ⁻¹(1 − α) − μ) of μ-GDP.
+
+    Source: Dong, Roth, Su 2022, Definition 6.
+    """
     return ndtr(-ndtri(np.asarray(alpha, float)) - mu)
 
 
 def composed_pairs(epsilon: float, delta: float, times: int) -> tuple[Array, Array]:
-    """The pairs (ε_i, δ_i) that any `times` (ε, δ)-DP releases together satisfy; none can be improved.
+    """Return the pairs (ε_i, δ_i) that any `times` (ε, δ)-DP releases together satisfy.
+
+    None of the pairs can be improved.
 
     ε_i = (k − 2i)ε, i = 0..⌊k/2⌋, are the values that the evidence of k randomised responses takes.
-    With δ'_i theirs (`conversions.optimal_log_delta`), and as the truth stays hidden each time with
-    probability (1 − δ)^k, the pair is (ε_i, 1 − (1 − δ)^k (1 − δ'_i)). Source: Kairouz, Oh,
-    Viswanath 2015, Theorem 3.3.
+    With δ'_i theirs (`conversions.pure_composition_log_delta`), and as the truth stays hidden each
+    time with probability (1 − δ)^k, the pair is (ε_i, 1 − (1 − δ)^k (1 − δ'_i)). Source: Kairouz,
+    Oh, Viswanath 2015, Theorem 3.3.
     """
     epsilons = (times - 2 * np.arange(times // 2 + 1)) * epsilon
     responses = np.exp([pure_composition_log_delta(float(e), epsilon, times) for e in epsilons])
@@ -138,7 +154,9 @@ def composed_pairs(epsilon: float, delta: float, times: int) -> tuple[Array, Arr
 
 
 def composed_epsilon(epsilon: float, delta: float, times: int, total_delta: float) -> float:
-    """The least ε of `times` (ε, δ)-DP releases at `total_delta`; ∞ where that is below 1 − (1 − δ)^times.
+    """Return the least ε of `times` (ε, δ)-DP releases at `total_delta`.
+
+    ∞ where `total_delta` is below 1 − (1 − δ)^times.
 
     1 − (1 − δ)^k (1 − δ') ≤ total wherever δ' ≤ 1 − e^h, h = log(1 − total) − k log(1 − δ), which
     is what is left for k randomised responses. At total = k δ that is about k(k − 1)δ²/2, the last
@@ -160,7 +178,7 @@ def composed_epsilon(epsilon: float, delta: float, times: int, total_delta: floa
 
 
 def budget_warnings(budget: Budget, n: int) -> list[str]:
-    """Warnings, in words, that a reader needs about the promise on n rows."""
+    """Return warnings, in words, that a reader needs about the budget's promise on n rows."""
     epsilon = budget.epsilon
     delta = budget.delta
     warnings = []

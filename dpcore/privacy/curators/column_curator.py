@@ -1,4 +1,7 @@
-"""The curator of raw cells while a schema is measured: it counts cells of public grids, and frequent categories."""
+"""The curator of raw cells while a schema is measured.
+
+It counts the raw texts of a column in the cells of public grids, and finds frequent categories.
+"""
 
 import math
 from collections.abc import Sequence
@@ -24,9 +27,10 @@ COUNT_STATISTICS: Final = (KindCounts, Magnitudes, TreeCounts)
 
 @frozen
 class FrequentCategories:
-    """The categories whose noisy counts passed, sorted by text, and those counts, each at least `threshold`.
+    """The categories whose noisy counts reached a threshold, and those counts.
 
-    `missing` is the noisy count of missing cells, whatever it is.
+    They are sorted by text, and each count is at least `threshold`. `missing` is the noisy count of
+    missing cells, whatever it is.
     """
 
     texts: Texts
@@ -45,7 +49,10 @@ class NoisyCounts:
 
 
 def threshold_parameters(spend: Gaussian | Approximate, group: int) -> tuple[float, int, float]:
-    """The noise scale, m and threshold H of `ColumnCurator.frequent`, from public numbers alone."""
+    """Return the noise scale, m and threshold H of `ColumnCurator.frequent`.
+
+    From public numbers alone.
+    """
     if isinstance(spend, Approximate):
         scale = 2 * group / spend.epsilon
     else:
@@ -86,7 +93,7 @@ class ColumnCurator(BudgetedCurator):
         self._columns[index] = replace(self._columns[index], read=reading)
 
     def count(self, column: int, statistic: ColumnStatistic, spend: Gaussian | Pure) -> NoisyCounts:
-        """Noisy counts of one column on a public grid, with every count released.
+        """Return noisy counts of one column on a public grid; every count is released.
 
         - Gaussian(μ): The noise is N(0, (bΔ₂/μ)²).
         - Pure(ε): The noise is Laplace(bΔ₁/ε).
@@ -113,7 +120,9 @@ class ColumnCurator(BudgetedCurator):
         return NoisyCounts(noisy, noise_stddev(statistic_copy, checked_spend, scale_divisor))
 
     def frequent(self, column: int, spend: Gaussian | Approximate) -> FrequentCategories:
-        """The categories of one column whose noisy count reaches a threshold, sorted by their texts alone.
+        """Return the categories of one column whose noisy count reaches a threshold.
+
+        They are sorted by their texts alone.
 
         `spend` has a failure δ₀ > 0. Only values with a count above m, a quarter of the noise's
         scale, get noise, N(0, (√2 b/μ)²) for Gaussian(μ) or Laplace(2b/ε₀) for Approximate(ε₀), and
@@ -151,7 +160,7 @@ class ColumnCurator(BudgetedCurator):
         )
 
     def _column_index(self, column: int) -> int:
-        """The checked index of a column."""
+        """Return the checked index of a column."""
         index = to_builtin(column)
         if type(index) is not int or not 0 <= index < len(self._columns):
             raise InputError(f"column={str(index)[:40]} is outside 0..{len(self._columns) - 1}")

@@ -51,14 +51,14 @@ def require_single_rows(rows: Countable, plan: Plan) -> None:
 
 
 class BudgetedCurator:
-    """The base of curators: a ledger of what a plan allows to be asked of n rows, and the noise generator.
+    """The base of curators: a budget meter for questions about n rows, and the noise generator.
 
     Args: `n`, the public number of rows; `plan`, what may be charged; `rng`, the noise; `group`,
     how many rows neighbours may differ in (each sensitivity is that many times larger). Selections
     are drawn without rounding, from the bits of `rng`, and with a plan that is `exact`, or promises
-    δ = 0, so is noise; `exactly` says which laws were drawn so, and how often. Rounded noise keeps
-    no promise at δ = 0: last bits that one row's data allow and its neighbour's do not have a
-    likelihood ratio without bound, and nothing pays for them.
+    δ = 0, so is noise; `exact_draw_counts` says which laws were drawn so, and how often. Rounded
+    noise keeps no promise at δ = 0: last bits that one row's data allow and its neighbour's do not
+    have a likelihood ratio without bound, and nothing pays for them.
     """
 
     __slots__ = ("_exactly", "_group", "_ledger", "_n", "_plan", "_rng")
@@ -79,7 +79,10 @@ class BudgetedCurator:
 
     @property
     def plan(self) -> Plan:
-        """The plan as it was given; the ledger holds its own copy of the charges, made at the start."""
+        """The plan as it was given.
+
+        The budget meter holds its own copy of the planned events, made at the start.
+        """
         return self._plan
 
     @property
@@ -94,11 +97,11 @@ class BudgetedCurator:
 
     @property
     def _promises_pure_dp(self) -> bool:
-        """Whether δ = 0 is promised, so that all that leaves lies on a public grid and is drawn exactly."""
+        """Whether δ = 0 is promised, so that every answer lies on a public grid, drawn exactly."""
         return self._ledger.plan.budget.delta == 0
 
     def _validated_spend(self, spend: Any, payable: Kinds) -> Any:
-        """The spend, rebuilt from plain parts and checked against the payable kinds."""
+        """Return the spend, rebuilt from plain parts and checked against the payable kinds."""
         if type(spend) not in payable:
             names = " or ".join(kind.__name__ for kind in payable)
             raise BudgetError(f"{type(spend).__name__} does not pay for this; it takes {names}")
@@ -107,10 +110,10 @@ class BudgetedCurator:
     def _add_noise(
         self, values: Array, scale: float, spend: Spend, without_rounding: bool
     ) -> Array:
-        """Values plus the noise that a spend pays for, Gaussian or Laplace; the caller has charged for it.
+        """Return the values plus the Gaussian or Laplace noise that a spend pays for.
 
-        Drawn without rounding where `exactly`, for values that are whole numbers; else in floating
-        point.
+        The caller has charged for it. Drawn without rounding where `without_rounding`, for values
+        that are whole numbers; else in floating point.
         """
         sampler_module = exact_samplers if without_rounding else mechanisms
         is_gaussian = isinstance(spend, Gaussian)
@@ -121,15 +124,15 @@ class BudgetedCurator:
 
 
 class Curator(BudgetedCurator):
-    """The holder of a problem's rows: it charges a ledger, then answers with noise from its generator.
+    """The holder of a problem's rows: it charges a budget meter, then answers with noise.
 
     Args: `rows`, grouped rows, or counts of their tables; all else as `BudgetedCurator`. A class
     lists in `_statistic_types` the closed set of statistics that it measures, and in
-    `_component_types` what those are made of beside numbers and arrays: every question is made anew
-    of such parts before a row is read, so that no code but the audit's meets a row.
-    `finest_grid_step` says on which public grid (`privacy.grid`) answers that are no counts were
-    counted; what has no grid gets noise in floating point, in an exact plan too, and is refused at
-    δ = 0.
+    `_component_types` what those are made of beside numbers and arrays: every statistic is made
+    anew of such parts before a row is read, so that no code but the audit's meets a row.
+    `finest_grid_step` says on which public grid (`privacy.noise_grid`) answers that are no counts
+    were counted; what has no grid gets noise in floating point, in an exact plan too, and is
+    refused at δ = 0.
     """
 
     _statistic_types: ClassVar[Kinds] = ()
@@ -148,25 +151,31 @@ class Curator(BudgetedCurator):
 
     @property
     def effective_n(self) -> float:
-        """The unit n, or n/b where neighbours differ in a group of b rows: sensitivities are divided by it."""
+        """The unit n, or n/b for neighbours that differ in b rows; it divides sensitivities."""
         return self._unit
 
     @property
     def finest_grid_step(self) -> float:
-        """The step of the finest grid of answers, released or selected by, that are no counts; 1 for counts alone."""
+        """The step of the finest grid of answers, released or selected by, that are no counts.
+
+        1 for counts alone.
+        """
         return self._step
 
     @property
     def measured_answers(self) -> list[NoisyAnswers]:
-        """The noisy answers released so far and their standard errors, by workload, in new arrays."""
+        """The noisy answers released so far with standard errors, by workload, in new arrays."""
         return self._measured.precision_weighted_means()
 
     def can_afford(self, spend: Spend, times: int = 1) -> bool:
-        """Whether the plan still allows `times` of `spend`; decided from charges, so no row is touched."""
+        """Return whether the plan still allows `times` of `spend`.
+
+        Decided from charges, so no row is read.
+        """
         return self._ledger.can_charge(spend, times)
 
     def measure(self, statistic: Statistic, spend: Gaussian | Pure | Approximate) -> Measurement:
-        """The statistic with noise added.
+        """Return the statistic with noise added, after charging `spend`.
 
         Raises BudgetError, before reading rows, where the budget does not suffice, and InputError
         at δ = 0 for a statistic without a grid.
@@ -205,7 +214,10 @@ class Curator(BudgetedCurator):
     def _checked_copies(
         self, statistic: Any, allowed_kinds: Kinds, spend: Any, payable: Kinds | None = None
     ) -> tuple[Any, Any]:
-        """The statistic and the spend, rebuilt and checked; `payable` is the statistic's own list unless given."""
+        """Return the statistic and the spend, rebuilt and checked.
+
+        `payable` is the statistic's own list unless given.
+        """
         if type(statistic) not in allowed_kinds:
             raise BudgetError(
                 f"{type(statistic).__name__} is not a statistic with a derived sensitivity"
@@ -216,13 +228,16 @@ class Curator(BudgetedCurator):
         return statistic_copy, checked_spend
 
     def _copy_statistic(self, statistic: Any) -> Any:
-        """The statistic, rebuilt from plain parts so that no caller can change it afterwards."""
+        """Return the statistic, rebuilt from plain parts that no caller can change afterwards."""
         return to_builtin(statistic, (type(statistic), *self._component_types))
 
     def _noisy_values(
         self, statistic: Any, spend: Gaussian | Pure | Approximate
     ) -> tuple[Any, Array]:
-        """The statistic, on its public grid where it has one, and its values with noise; already charged."""
+        """Return the statistic and its values with noise.
+
+        The statistic is on its public grid where it has one. The caller has charged already.
+        """
         use_grid = noise_grid.has_grid(statistic)
         if use_grid:
             statistic, step, scaled_values = self._values_on_grid(statistic)
@@ -242,6 +257,9 @@ class Curator(BudgetedCurator):
         return statistic, statistic.postprocess(noisy * step / self._n)
 
     def _values_on_grid(self, statistic: Any) -> tuple[Any, float, Array]:
-        """The statistic on its grid, the grid's step, and n times its value without rounding error."""
+        """Return the statistic on its grid, the grid's step, and n times its value, unrounded.
+
+        n times the value is without rounding error.
+        """
         statistic_on_grid, step = statistic.on_grid(self._n)
         return statistic_on_grid, step, statistic_on_grid.value(self._rows.with_undivided_sums)

@@ -18,7 +18,10 @@ CURATOR_TYPES: Final[dict[type, type[Curator]]] = {
 
 
 def make_curator(problem: Any, rows: Any, plan: Plan, rng: Rng) -> Curator:
-    """A new curator of a problem's `rows`, after their number and grouping were checked against the problem."""
+    """Return a new curator of a problem's `rows`.
+
+    The number and grouping of the rows are checked against the problem first.
+    """
     if isinstance(problem, QueryRelease):
         return TableCurator(rows, problem.n, plan, rng, group=problem.group, domain=problem.domain)
     curator_type = CURATOR_TYPES[type(problem)]

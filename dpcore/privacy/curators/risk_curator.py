@@ -33,11 +33,11 @@ class RiskCurator(Curator):
     __slots__ = ()
 
     def measure_sample(self, statistic: MeanGradient, spend: SubsampledGaussian) -> Measurement:
-        """The clipped sum (d,) over a Poisson sample of the rows with noise N(0, (zC)²), divided by rate · n.
+        """Return the noisy clipped sum (d,) over a Poisson sample of the rows, over rate · n.
 
-        Every row is in the sample with probability `rate`, independently; the expected size is
-        public, the true one is not. Raises InputError for groups, and BudgetError before any row is
-        read.
+        The noise is N(0, (zC)²). Every row is in the sample with probability `rate`, independently;
+        the expected size is public, the true one is not. Raises InputError for groups, and
+        BudgetError before any row is read.
         """
         statistic_copy, paid = self._checked_copies(
             statistic, (MeanGradient,), spend, (SubsampledGaussian,)
@@ -57,7 +57,7 @@ class RiskCurator(Curator):
     def draw_parameter(
         self, target: Target, sampler: str, spend: Gaussian | BoundedRange | Approximate
     ) -> Array:
-        """A parameter (d,) drawn from the target's law by a sampler.
+        """Return a parameter (d,) drawn from the target's law by a sampler.
 
         The error of the sampler (one of `samplers.SAMPLERS`), in total variation, is part of δ; at
         δ = 0 the sampler draws on a public grid, without rounding. The time taken depends on the

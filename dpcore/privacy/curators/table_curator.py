@@ -61,7 +61,9 @@ class TableCurator(Curator):
         )
 
     def select(self, score: SignedErrors | TableErrors, spend: BoundedRange | Pure) -> int:
-        """The index of a nearly largest score, chosen with noise of scale 2bΔ/(nε₀), b rows of one person.
+        """Return the index of a nearly largest score, privately selected.
+
+        Chosen with noise of scale 2bΔ/(nε₀), for neighbours that differ in b rows of one person.
 
         - Pure(ε₀): Permute-and-flip, which is ε₀-DP.
         - BoundedRange(ε₀): The exponential mechanism.
@@ -77,7 +79,9 @@ class TableCurator(Curator):
         return mechanisms.permute_and_flip(scores, scale, self._rng)
 
     def draw_queries(self, score: SignedErrors, spend: BoundedRange, times: int = 1) -> Array:
-        """Independent signed queries (times,), each with probability ∝ exp(η · score), η = n ε₀/(2bΔ).
+        """Return independent signed queries (times,), each drawn by the exponential mechanism.
+
+        Each has probability ∝ exp(η · score), η = n ε₀/(2bΔ).
 
         Neighbours differ in b rows (of one person). Each is a draw of the exponential mechanism,
         ε₀-bounded-range as derived above, and has a cost of its own: they are independent given the
@@ -91,7 +95,9 @@ class TableCurator(Curator):
         return self._draw_indices(scores, scale, times)
 
     def keep_draws(self, score: AcceptProbabilities, spend: BoundedRange) -> Array:
-        """Bits (s,), one for each drawn query: True, with the probability above, to keep it.
+        """Return bits (s,), one for each drawn query: True to keep it, with its probability.
+
+        The probability is that of `AcceptProbabilities`.
 
         The bits are released. Each is B-bounded-range and has a cost of its own. Raises
         BudgetError, before any row is read, when the plan does not allow all of them, or when
@@ -112,7 +118,9 @@ class TableCurator(Curator):
         )
 
     def above_threshold(self, errors: AbsoluteErrors, spend: Pure) -> int | None:
-        """The index in a batch of the first query whose error exceeds the level, by sparse vector; else None.
+        """Return the index of the batch's first query with an error above the level, else None.
+
+        By sparse vector.
 
         One noisy threshold, ν ~ Laplace(bΔ/(nε₁)), serves any number of queries, each with noise
         Laplace(2bΔ/(nε₂)), for neighbours that differ in b rows (of one person), up to and with the
@@ -153,9 +161,10 @@ class TableCurator(Curator):
         payable: Kinds,
         times: int = 1,
     ) -> tuple[Any, Array, float]:
-        """The spend, charged before any row is read, the scores of exact counts, and the scale 2Δ/(unit ε₀) of a draw.
+        """Return the spend, charged before any row is read, the scores, and the scale of a draw.
 
-        What rounding adds to a score, e at the most and from public numbers, adds 2e to Δ.
+        The scores are those of exact counts, the scale is 2Δ/(unit ε₀). What rounding adds to a
+        score, e at the most and from public numbers, adds 2e to Δ.
         """
         score, paid = self._checked_copies(score, allowed_kinds, spend, payable)
         self._ledger.charge(verb, paid, times)
@@ -173,17 +182,17 @@ class TableCurator(Curator):
         )
 
     def _draw_indices(self, scores: Array, scale: float, times: int) -> Array:
-        """Indices (times,) drawn by the exponential mechanism."""
+        """Return indices (times,) drawn by the exponential mechanism."""
         self._exactly["exponential mechanism"] += times
         return mechanisms.exponential(scores, scale, times, self._rng)
 
     def _errors_in_grid_steps(
         self, errors: AbsoluteErrors, spend: Pure
     ) -> tuple[Array, float, float]:
-        """The errors as exact counts in steps of a public grid, and both noise scales in steps.
+        """Return the errors in steps of a public grid, as exact counts, and both noise scales.
 
-        Rounding to the nearest step moves each error by half of it at most, so that between
-        neighbours they move by at most one step more.
+        The scales are in steps too. Rounding to the nearest step moves each error by half of it at
+        most, so that between neighbours they move by at most one step more.
         """
         workload, counts, _ = self._true_counts(errors.workload)
         n = self._n
@@ -208,7 +217,10 @@ class TableCurator(Curator):
         return statistic_on_grid, step, statistic_on_grid.value(counts)
 
     def _true_counts(self, workload_copy: Workload) -> tuple[Workload, Array, float]:
-        """A workload with its entries on the grid, its n · ⟨q_j, P_n⟩ without error, and the grid's step; once each."""
+        """Return a workload on its grid, its exact n · ⟨q_j, P_n⟩, and the grid's step.
+
+        Each workload is computed once.
+        """
         if workload_copy not in self._counts:
             gridded_workload, step = noise_grid.workload_on_grid(workload_copy, self._n)
             self._step = min(self._step, step)

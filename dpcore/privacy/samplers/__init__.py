@@ -50,7 +50,10 @@ class Sampler:
         self.share_after_rounding(target, k, n)
 
     def share_after_rounding(self, target: Target, k: float, n: int) -> float:
-        """The share of k to draw by, beside what rounding takes; InputError where that is more than MOST_LOST."""
+        """Return the share of k to draw by, beside the share that rounding takes.
+
+        InputError where rounding takes more than MAX_ROUNDING_SHARE.
+        """
         share = 0.0 if self.rounding_share is None else self.rounding_share(target, k, n)
         if share > MAX_ROUNDING_SHARE:
             raise InputError(
@@ -61,7 +64,10 @@ class Sampler:
         return 1 - share
 
     def unpaid_error_reason(self, error: float) -> str | None:
-        """The reason why the sampler needs a total variation that was paid for; None when it does not or has one."""
+        """Return the reason why the sampler needs a paid error that it has not; else None.
+
+        The error is a total variation that was paid for.
+        """
         return (
             f"{self.inexactness}: theta must be above 0, and delta too"
             if self.inexactness and error <= 0
@@ -111,9 +117,10 @@ AUTOMATIC_SAMPLERS = ("line", "gaussian", "logistic", "plane", "proximal")
 
 
 def choose_sampler(target: Target, error: float) -> str:
-    """The first sampler that can draw from a target at a paid total variation of `error`, by public facts.
+    """Return the name of the first sampler that can draw from a target at a paid error.
 
-    Raises InputError with every reason where none does.
+    `error` is a total variation; the choice is made by public facts. Raises InputError with every
+    reason where none does.
     """
     reasons = []
     for name in AUTOMATIC_SAMPLERS:

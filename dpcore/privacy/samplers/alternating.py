@@ -32,7 +32,10 @@ MAX_SERIES_TERMS = 40
 
 @frozen
 class Proposal:
-    """One proposal of Algorithm 2, shown on public samples only: y, x', z (d,), ρ and whether x' was accepted."""
+    """One proposal of Algorithm 2: y, x', z (d,), ρ and whether x' was accepted.
+
+    Shown on public samples only.
+    """
 
     round: int
     y: Array
@@ -44,7 +47,10 @@ class Proposal:
 
 @lru_cache
 def step_error(sigma: float) -> float:
-    """The error of one step: E(Σ_{a≤N} (σ|g|)^a − 1)⁺ for standard normal g and P(N = a) = 1/a! − 1/(a + 1)!."""
+    """Return the total variation error of one step.
+
+    E(Σ_{a≤N} (σ|g|)^a − 1)⁺ for standard normal g and P(N = a) = 1/a! − 1/(a + 1)!.
+    """
     g = np.linspace(0, 20, 40_001)
     weight = np.exp(-(g**2) / 2) * math.sqrt(2 / math.pi) * (g[1] - g[0])
     weight[0] /= 2
@@ -62,7 +68,7 @@ def step_error(sigma: float) -> float:
 
 @lru_cache
 def largest_sigma(error: float) -> float:
-    """The largest σ, to 0.1% and rounded down, with step_error(σ) ≤ error."""
+    """Return the largest σ with step_error(σ) ≤ error, to 0.1% and rounded down."""
     low = 1e-3
     high = 1.0
     while high > low * 1.001:
@@ -75,7 +81,10 @@ def largest_sigma(error: float) -> float:
 
 
 def rounds_and_step(target: RegularisedRisk, k: float, error: float) -> tuple[int, float]:
-    """The number of rounds T and the step η with total variation ≤ `error`, from public numbers."""
+    """Return the number of rounds T and the step η for a total variation of at most `error`.
+
+    From public numbers.
+    """
     alpha = k * target.mu
     max_slope = require_sloped_loss(target.loss).lipschitz_constant
     T = 1
@@ -93,7 +102,7 @@ def rounds_and_step(target: RegularisedRisk, k: float, error: float) -> tuple[in
 
 
 def unsupported_reason(target: Target) -> str | None:
-    """The reason why this sampler cannot draw from a target; None when it can."""
+    """Return the reason why this sampler cannot draw from a target; None when it can."""
     if (
         not isinstance(target, RegularisedRisk)
         or isinstance(target.loss, SquaredDistance)
@@ -104,12 +113,18 @@ def unsupported_reason(target: Target) -> str | None:
 
 
 def too_long_reason(_target: Target, _k: float, _error: float, n: int) -> str | None:
-    """The reason why a draw would take too long, from public numbers; None when it would not."""
+    """Return the reason why a draw would take too long; None when it would not.
+
+    From public numbers.
+    """
     return f"the alternating sampler is for n ≤ {MAX_ROWS}, not {n:,}" if n > MAX_ROWS else None
 
 
 def estimate_exponential(difference: Callable[[], float], rng: Rng) -> float:
-    """A random ρ with mean exp(E difference()): 1 + Σ_a Π_{i≤a} difference(), ended at a w.p. a/(1 + a)."""
+    """Return a random ρ with mean exp(E difference()).
+
+    1 + Σ_a Π_{i≤a} difference(), ended at a w.p. a/(1 + a).
+    """
     rho = 1.0
     product = 1.0
     a = 0
@@ -122,7 +137,10 @@ def estimate_exponential(difference: Callable[[], float], rng: Rng) -> float:
 
 
 def run_proposals(density: Density, T: int, eta: float, rng: Rng, x: Array) -> Iterator[Proposal]:
-    """Every proposal of T rounds from x; for public samples only, because the proposals follow the rows."""
+    """Yield every proposal of T rounds from x.
+
+    For public samples only, because the proposals follow the rows.
+    """
     risk = density.risk
     region = density.region
     k = density.k
@@ -165,7 +183,10 @@ def run_proposals(density: Density, T: int, eta: float, rng: Rng, x: Array) -> I
 
 
 def draw(density: Density, error: float, rng: Rng) -> Array:
-    """One draw (d,) within `error` of the law in total variation; only the last state leaves."""
+    """Return one draw (d,) within `error` of the law in total variation.
+
+    Only the last state leaves.
+    """
     target = RegularisedRisk(density.risk.loss, density.region, density.mu)
     T, eta = rounds_and_step(target, density.k, error)
     x = density.region.centre.copy()

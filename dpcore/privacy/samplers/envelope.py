@@ -1,4 +1,6 @@
-"""Draws by rejection from one Gaussian: logistic loss in d ≤ 20 dimensions, and the squared distance.
+"""Draws by rejection from one Gaussian, for logistic loss and the squared distance.
+
+Logistic loss in d ≤ 20 dimensions.
 
 With x̂ near the smallest point of F_μ = F + μ‖x − c‖²/2 on K, g = ∇F_μ(x̂) and H = ∇²F(x̂), every
 logistic risk has F_μ(x̂ + v) ≥ F_μ(x̂) + ⟨g, v⟩ + φ(S) vᵀHv + μ‖v‖²/2 where |⟨a_i, v⟩| ≤ S for all
@@ -26,12 +28,11 @@ Where no proposal is accepted until they cost more than `proximal` would, which 
 or where rounding leaves M singular, the draw comes from that one. That keeps the law: an accepted
 point is distributed as any other, however late it comes, and the proximal draw begins anew; so the
 result is a mixture of two laws, the density's and one within the error paid for of it, whatever the
-rows. Which of the two it was, and the number of proposals, depend on the
-rows: a timing channel; nothing else leaves. An error message, or an output that ignores the rows,
-would not do in its place: how likely proposals are to fail may differ between neighbours by any
-factor, and whoever sees a failure would learn which of them it was. So where no error was paid for,
-and `proximal` cannot serve, this sampler is refused
-beforehand: nothing would surely end it.
+rows. Which of the two it was, and the number of proposals, depend on the rows: a timing channel;
+nothing else leaves. An error message, or an output that ignores the rows, would not do in its
+place: how likely proposals are to fail may differ between neighbours by any factor, and whoever
+sees a failure would learn which of them it was. So where no error was paid for, and `proximal`
+cannot serve, this sampler is refused beforehand: nothing would surely end it.
 """
 
 import math
@@ -59,7 +60,7 @@ PROPOSALS_PER_ROUND = 3
 
 
 def logistic_unsupported_reason(target: Target) -> str | None:
-    """The reason why this sampler cannot draw from a logistic target; None when it can."""
+    """Return the reason why this sampler cannot draw from a logistic target; None when it can."""
     if not isinstance(target.loss, Logistic) or isinstance(target.region, Box):
         return "the sampler logistic needs the logistic loss on a ball or on R^d"
     if len(target.region.centre) > MAX_DIMENSIONS:
@@ -68,14 +69,16 @@ def logistic_unsupported_reason(target: Target) -> str | None:
 
 
 def gaussian_unsupported_reason(target: Target) -> str | None:
-    """The reason why this sampler cannot draw from a Gaussian target; None when it can."""
+    """Return the reason why this sampler cannot draw from a Gaussian target; None when it can."""
     if not isinstance(target.loss, SquaredDistance):
         return "the sampler gaussian needs the squared distance"
     return None
 
 
 def quartic_form_bound(risk: Risk, x: Array, k: float, M: Array) -> float:
-    """An upper bound on the quartic form's maximum Q = max Σ c_i ⟨a_i, v⟩⁴ over ‖v‖_M = 1, c_i = k w_i ℓ''_i at x.
+    """Return an upper bound on the maximum Q of the quartic form over ‖v‖_M = 1.
+
+    Q = max Σ c_i ⟨a_i, v⟩⁴, c_i = k w_i ℓ''_i at x.
 
     With z = M^{−½}a, ⟨a, v⟩² = ⟨zzᵀ, uuᵀ⟩ for a unit u. Its mean, weighted by c/W, W = Σc, is at
     most 1/W, and its variance at most the largest eigenvalue λ of the covariance of zzᵀ, so Q ≤ W(λ
@@ -105,7 +108,7 @@ def quartic_form_bound(risk: Risk, x: Array, k: float, M: Array) -> float:
 
 
 def logistic_envelope(density: Density) -> GaussianEnvelope | RadialEnvelope:
-    """An envelope of a logistic density on K."""
+    """Return an envelope of a logistic density on K."""
     risk = density.risk
     region = density.region
     k = density.k
@@ -156,7 +159,10 @@ def logistic_envelope(density: Density) -> GaussianEnvelope | RadialEnvelope:
 
 
 def draw_logistic(density: Density, error: float, rng: Rng) -> Array:
-    """One draw (d,) within `error` of the law in total variation; by `proximal` where proposals are hopeless."""
+    """Return one draw (d,) of a logistic density within `error` in total variation.
+
+    By `proximal` where proposals are hopeless.
+    """
     T, _ = proximal.rounds_and_step(density.risk.loss, density.region, density.mu, density.k, error)
     try:
         accepted = rejection_sample(density, 1, rng, max(MIN_PROPOSALS, PROPOSALS_PER_ROUND * T))
@@ -170,7 +176,10 @@ def draw_logistic(density: Density, error: float, rng: Rng) -> Array:
 def rejection_sample(
     density: Density, size: int, rng: Rng, max_proposals: float = math.inf
 ) -> Array:
-    """Independent draws (size, d) by rejection; fewer where more than `max_proposals` proposals would be needed."""
+    """Return independent draws (size, d) by rejection.
+
+    Fewer where more than `max_proposals` proposals would be needed.
+    """
     proposal_law = logistic_envelope(density)
     level = float(density.potential(proposal_law.at[None])[0])
     accepted = []
@@ -201,7 +210,9 @@ def rejection_sample(
 
 
 def draw_gaussian(density: Density, _error: float, rng: Rng) -> Array:
-    """One exact draw (d,) for the squared distance: a Gaussian on R^d, restricted to K.
+    """Return one exact draw (d,) for the squared distance: a Gaussian on R^d, cut off at K.
+
+    The Gaussian is restricted to K.
 
     k(½‖x − s̄‖² + μ‖x − c‖²/2) is k(1 + μ)/2 ‖x − (s̄ + μc)/(1 + μ)‖² and a constant.
     """

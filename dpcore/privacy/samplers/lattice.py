@@ -56,7 +56,7 @@ TangentFunction = Callable[
 
 
 def unsupported_reason(target: Target) -> str | None:
-    """The reason why this sampler cannot draw from a target; None when it can."""
+    """Return the reason why this sampler cannot draw from a target; None when it can."""
     if not isinstance(target, PlainRisk) or not target.region.is_bounded:
         return "the sampler grid needs the plain exponential mechanism on a bounded region"
     if isinstance(target.loss, SquaredDistance) and isinstance(target.region, Box):
@@ -70,7 +70,10 @@ def unsupported_reason(target: Target) -> str | None:
 
 
 def too_long_reason(target: PlainRisk, k: float, _error: float, _n: int) -> str | None:
-    """The reason why boxes would hardly fit, from public numbers; None when they do. See `plane.too_long`."""
+    """Return the reason why boxes would hardly fit the density; None when they do.
+
+    From public numbers. See `plane.too_long_reason`.
+    """
     if len(target.region.centre) == 1 or isinstance(target.loss, SquaredDistance):
         return None
     steepness = k * require_sloped_loss(target.loss).lipschitz_constant * target.region.radius
@@ -83,7 +86,10 @@ def too_long_reason(target: PlainRisk, k: float, _error: float, _n: int) -> str 
 
 
 def rounding_share(target: PlainRisk, k: float, n: int) -> float:
-    """The share of k that pays for rounding: 4e of ε₀ = k G · diameter/unit, which is at least k G · diameter/n."""
+    """Return the share of k that pays for rounding.
+
+    4e of ε₀ = k G · diameter/unit, which is at least k G · diameter/n.
+    """
     region = target.region
     loss = target.loss
     d = len(target.region.centre)
@@ -109,7 +115,7 @@ def rounding_share(target: PlainRisk, k: float, n: int) -> float:
 
 
 def draw(density: Density, _error: float, rng: Rng) -> Array:
-    """One exact draw (d,) from the law on the middles of the grid's cells."""
+    """Return one exact draw (d,) from the law on the middles of the grid's cells."""
     region = density.region
     c = density.region.centre
     low_corner, high_corner = region.corners
@@ -136,7 +142,10 @@ def draw(density: Density, _error: float, rng: Rng) -> Array:
 
 
 class _CellBoxes:
-    """Boxes of cells: their lowest cells (m, d), the powers of two of their sides (m, d), and their planes."""
+    """Boxes of grid cells, each with a plane below the potential.
+
+    Their lowest cells (m, d), the powers of two of their sides (m, d), and their planes.
+    """
 
     def __init__(
         self, tangents: TangentFunction, low: Array, high: Array, radius: float | None
@@ -150,7 +159,10 @@ class _CellBoxes:
         self.height, self.slope, self.mass = self._planes(self.start, self.power)
 
     def draw(self, rng: Rng) -> Array:
-        """The middle (d,) of one cell: the first that is kept has the law, however boxes were cut before."""
+        """Return the middle (d,) of one cell, drawn from the law.
+
+        The first cell that is kept has the law, however boxes were cut before.
+        """
         while True:
             self._split_heavy_boxes()
             accepted = self._draw_accepted_points(rng)
@@ -158,11 +170,14 @@ class _CellBoxes:
                 return accepted[0]
 
     def _middles(self, cells: Array) -> Array:
-        """The middles (m, d) of cells, from public numbers alone."""
+        """Return the middles (m, d) of cells, from public numbers alone."""
         return self.low + (cells + 0.5) * self.step
 
     def _planes(self, start: Array, power: Array) -> tuple[Array, Array, Array]:
-        """The height (m,) and the slope for one cell (m, d) of kF at a cell of each box; the log of the mass (m,)."""
+        """Return the height (m,), slope (m, d) and log mass (m,) of planes below kF on boxes.
+
+        Height and slope are those of kF at a cell of each box; the slope is for one cell.
+        """
         touch_cells = _touch_cell(power)
         height, slope = self.tangents(self._middles(start + touch_cells))
         slope = slope * self.step
@@ -174,7 +189,10 @@ class _CellBoxes:
         return height, slope, mass.sum(1) - height
 
     def _split_heavy_boxes(self) -> None:
-        """Halve the boxes that hold 95% of the mass, HEAVIEST at the most, along their longer side."""
+        """Halve the boxes that hold 95% of the mass along their longer side.
+
+        MAX_BOXES_PER_CUT at the most.
+        """
         order = np.argsort(-self.mass)
         share = np.exp(self.mass[order] - self.mass.max())
         heavy_boxes = order[
@@ -207,7 +225,7 @@ class _CellBoxes:
         self.mass = np.concatenate([self.mass[is_unsplit], mass])
 
     def _draw_accepted_points(self, rng: Rng) -> Array:
-        """The middles (m, d) of those of TRIES cells that are kept, in order."""
+        """Return the middles (m, d) of the kept cells, of CELLS_PER_BATCH tried, in order."""
         box = mechanisms.exponential(self.mass, 1.0, CELLS_PER_BATCH, rng)
         slope = self.slope[box]
         power = self.power[box]
@@ -227,12 +245,14 @@ class _CellBoxes:
 
 
 def _touch_cell(power: Array) -> Array:
-    """The number of the cell, of 2^power ones, at which a plane touches."""
+    """Return the number of the cell, of 2^power ones, at which a plane touches."""
     return np.where(power > 0, 2 ** np.maximum(power - 1, 0), 0)
 
 
 def _draw_truncated_geometric(slope: Array, power: Array, rng: Rng) -> Array:
-    """Whole numbers j in 0..2^power − 1, each with probability ∝ exp(−slope · j), digit by digit.
+    """Return whole numbers j in 0..2^power − 1, each with probability ∝ exp(−slope · j).
+
+    They are drawn digit by digit.
 
     A digit of value v is 1 with odds exp(−slope · v): both are tried alike, and the less likely one
     is kept with probability exp(−|slope| v). The products are exact, as v is a power of two.
@@ -259,12 +279,15 @@ def _draw_truncated_geometric(slope: Array, power: Array, rng: Rng) -> Array:
 
 
 def _is_quantile_on_line(loss: Loss, location: bool) -> bool:
-    """Whether the risk is that of a loss of two slopes on a line, which is summed in whole numbers."""
+    """Return whether the risk is that of a two-slope loss on a line.
+
+    Such a risk is summed in whole numbers.
+    """
     return location and isinstance(loss, PiecewiseLinear) and not loss.margin and not loss.width
 
 
 def _square_tangents(k: float, mean: Array) -> TangentFunction:
-    """The function k‖y − mean‖²/2 and its slopes."""
+    """Return the function k‖y − mean‖²/2 and its slopes."""
 
     def tangents(Y: Array) -> tuple[Array, Array]:
         difference = Y - mean
@@ -274,7 +297,7 @@ def _square_tangents(k: float, mean: Array) -> TangentFunction:
 
 
 def _risk_tangents(density: Density, low: Array, high: Array) -> TangentFunction:
-    """The function kF(c + y) and its slopes."""
+    """Return the function kF(c + y) and its slopes."""
     risk = density.risk
     c = density.region.centre
     k = density.k
@@ -298,7 +321,10 @@ def _risk_tangents(density: Density, low: Array, high: Array) -> TangentFunction
 
 
 def _line_tangents(risk: Risk, c: Array, k: float, low: float, high: float) -> TangentFunction:
-    """The function kF(c + y) on a line and its slopes, for rows moved to middles of cells: sums of whole numbers."""
+    """Return the function kF(c + y) on a line and its slopes, as sums of whole numbers.
+
+    The rows are moved to middles of cells.
+    """
     loss = require_sloped_loss(risk.loss)
     if not isinstance(loss, PiecewiseLinear):
         raise TypeError("a loss of two slopes is needed")

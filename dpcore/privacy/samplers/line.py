@@ -1,6 +1,7 @@
-"""Exact draws on a line: the loss has kinks only, so the density is a Gaussian or an exponential between two of them.
+"""Exact draws on a line for losses with kinks only.
 
-Error: rounding, about 1e-12 in total variation.
+The density is a Gaussian or an exponential between two kinks. Error: rounding, about 1e-12 in total
+variation.
 """
 
 import numpy as np
@@ -17,7 +18,7 @@ QUADRATURE_NODES, QUADRATURE_WEIGHTS = np.polynomial.legendre.leggauss(10)
 
 
 def unsupported_reason(target: Target) -> str | None:
-    """The reason why this sampler cannot draw from a target; None when it can."""
+    """Return the reason why this sampler cannot draw from a target; None when it can."""
     loss = target.loss
     if not isinstance(loss, PiecewiseLinear) or loss.width or loss.margin or not target.location:
         return (
@@ -28,7 +29,10 @@ def unsupported_reason(target: Target) -> str | None:
 
 
 def _breakpoints_and_shares(density: Density) -> tuple[PiecewiseLinear, Array, Array]:
-    """The loss, the sorted breakpoints (p,) with the ends of a bounded K, and the share of rows ≤ each but the last."""
+    """Return the loss, the sorted breakpoints (p,), and the share of rows ≤ each but the last.
+
+    The breakpoints include the ends of a bounded K.
+    """
     risk = density.risk
     loss = density.risk.loss
     if not isinstance(loss, PiecewiseLinear):
@@ -87,24 +91,24 @@ class PiecewiseGaussian:
         self.cumulative = np.append(0.0, np.cumsum(np.exp(self.log_share)))
 
     def _share_within(self, piece: Array, t: Array) -> Array:
-        """The probability that a draw from a piece lies within t of the piece's left end."""
+        """Return the probability that a draw from a piece lies within t of the piece's left end."""
         log_total = log_piece_integral(self.width[piece], self.alpha, self.gamma[piece])
         return np.exp(log_piece_integral(t, self.alpha, self.gamma[piece]) - log_total)
 
     def cdf(self, x: Array) -> Array:
-        """The distribution function P(X ≤ x)."""
+        """Return the probability P(X ≤ x): the distribution function."""
         x = np.clip(np.asarray(x, dtype=float), self.edges[0], self.edges[-1])
         piece = np.clip(np.searchsorted(self.edges, x, side="right") - 1, 0, len(self.width) - 1)
         share = np.exp(self.log_share[piece]) * self._share_within(piece, x - self.edges[piece])
         return np.minimum((self.cumulative[piece] + share) / self.cumulative[-1], 1.0)
 
     def draw(self, size: int, rng: Rng) -> Array:
-        """Independent draws (size,) by inverting the distribution function."""
+        """Return independent draws (size,) by inverting the distribution function."""
         piece = sample_categorical_log(self.log_share, size, rng)
         return self.edges[piece] + self._invert(piece, rng.random(size))
 
     def _invert(self, piece: Array, target: Array) -> Array:
-        """The distances t (m,) from the left ends of pieces up to which they hold `target` of their probability.
+        """Return the distances t (m,) from pieces' left ends that hold `target` probability.
 
         Newton's steps on the distribution function where they stay between the ends known so far,
         else half the way.
@@ -133,7 +137,10 @@ class PiecewiseGaussian:
 
 
 def log_piece_integral(w: Array, alpha: float, gamma: Array) -> Array:
-    """log ∫_0^w exp(−αt²/2 − γt) dt elementwise, α ≥ 0, stable for narrow and for steep pieces; −∞ where w = 0."""
+    """Return log ∫_0^w exp(−αt²/2 − γt) dt elementwise, α ≥ 0; −∞ where w = 0.
+
+    Stable for narrow and for steep pieces.
+    """
     w, gamma = np.broadcast_arrays(np.asarray(w, dtype=float), np.asarray(gamma, dtype=float))
     out = np.full(w.shape, -np.inf)
     end = gamma + alpha * w
@@ -160,7 +167,10 @@ def log_piece_integral(w: Array, alpha: float, gamma: Array) -> Array:
 
 
 def _log_falling_integral(first: Array, last: Array, drop: Array, alpha: float) -> Array:
-    """The log integral over a piece whose exponent falls throughout, by `drop`, with slopes `left_log_mass` to `right_log_mass`."""
+    """Return the log integral over a piece whose exponent falls throughout, by `drop`.
+
+    `first` and `last` are the slopes at its ends.
+    """
     if alpha == 0:
         return np.log(-np.expm1(-drop) / first)
     r = np.sqrt(2 * alpha)
@@ -170,5 +180,5 @@ def _log_falling_integral(first: Array, last: Array, drop: Array, alpha: float) 
 
 
 def draw(density: Density, _error: float, rng: Rng) -> Array:
-    """One exact draw (1,)."""
+    """Return one exact draw (1,)."""
     return PiecewiseGaussian(density).draw(1, rng)

@@ -18,7 +18,11 @@ from ..statistics.density_targets import PerturbedRisk
 def draw_perturbed_minimiser(
     target: PerturbedRisk, rows: Rows, lam: float, sigma: float, spend: Approximate, rng: Rng
 ) -> Array:
-    """The minimiser over R^d of F(x) + (Λ/n)‖x − c‖²/2 + ⟨ξ, x⟩/n with ξ ~ N(0, σ² I), ‖ξ‖ ≤ `target.longest`."""
+    """Return the minimiser of a risk perturbed by Gaussian noise.
+
+    argmin over R^d of F(x) + (Λ/n)‖x − c‖²/2 + ⟨ξ, x⟩/n with ξ ~ N(0, σ² I), ‖ξ‖ ≤
+    `target.max_noise_length`.
+    """
     risk = target.risk(rows)
     n = rows.n
     c = target.region.centre

@@ -24,7 +24,7 @@ MAX_LOG_MASS_FALL = 0.5
 
 
 def unsupported_reason(target: Target) -> str | None:
-    """The reason why this sampler cannot draw from a target; None when it can."""
+    """Return the reason why this sampler cannot draw from a target; None when it can."""
     if not target.region.is_bounded or len(target.region.centre) > MAX_DIMENSIONS:
         return f"the sampler plane needs a bounded region of at most {MAX_DIMENSIONS} dimensions"
     return None
@@ -33,10 +33,10 @@ def unsupported_reason(target: Target) -> str | None:
 def too_long_reason(
     target: RegularisedRisk | PlainRisk, k: float, _error: float, _n: int
 ) -> str | None:
-    """The reason why boxes that are cut so often would hardly fit, from public numbers; None when they do.
+    """Return the reason why boxes that are cut so often would hardly fit; None when they do.
 
-    Where a loss has kinks, its lowest points may be a line, and the density falls off within 1/(k ·
-    slope) of it.
+    From public numbers. Where a loss has kinks, its lowest points may be a line, and the density
+    falls off within 1/(k · slope) of it.
     """
     if isinstance(target.loss, SquaredDistance):
         return None
@@ -51,9 +51,10 @@ def too_long_reason(
 
 
 class TangentBoxes:
-    """Boxes with centres C and half widths H (m, d), and the height f (m,) and slope g (m, d) of the potential there.
+    """Boxes with the height f (m,) and slope g (m, d) of the potential at their centres.
 
-    `mass` (m,) is the log of ∫ exp(−f − ⟨g, t⟩) over each box.
+    The centres C and half widths H are (m, d). `mass` (m,) is the log of ∫ exp(−f − ⟨g, t⟩) over
+    each box.
     """
 
     def __init__(self, density: Density, rng: Rng) -> None:
@@ -80,7 +81,10 @@ class TangentBoxes:
                 break
 
     def _planes(self, C: Array, H: Array) -> tuple[Array, Array, Array]:
-        """The height (m,) and slope (m, d) of the potential at centres C, and the log mass (m,) over their boxes."""
+        """Return the height (m,), slope (m, d) of the potential at centres C, and log mass (m,).
+
+        The log mass is over their boxes.
+        """
         F, G = self.density.risk.values_and_gradients(C)
         offset = C - self.density.centre
         f = self.density.k * (F + self.density.mu * (offset**2).sum(1) / 2)
@@ -88,7 +92,10 @@ class TangentBoxes:
         return f, g, -f + log_exp_integral(g, H).sum(1)
 
     def _split_heavy_boxes(self) -> None:
-        """Halve the boxes that hold 95% of the envelope, a few hundred at the most, along their longer side."""
+        """Halve the boxes that hold 95% of the envelope along their longer side.
+
+        A few hundred at the most.
+        """
         order = np.argsort(-self.mass)
         share = np.exp(self.mass[order] - self.mass.max())
         heavy_boxes = order[
@@ -118,7 +125,7 @@ class TangentBoxes:
         self.mass = np.concatenate([self.mass[is_unsplit], mass])
 
     def _draw_accepted_points(self, size: int, rng: Rng) -> Array:
-        """The accepted ones of `size` proposals, in order."""
+        """Return the accepted ones of `size` proposals, in order."""
         box = sample_categorical_log(self.mass, size, rng)
         t = invert_exponential_cdf(self.g[box], self.H[box], rng.random((size, self.C.shape[1])))
         X = self.C[box] + t
@@ -133,7 +140,7 @@ class TangentBoxes:
         return X[is_accepted]
 
     def draw(self, size: int, rng: Rng) -> Array:
-        """Independent draws (size, d)."""
+        """Return independent draws (size, d)."""
         accepted = []
         count = 0
         while count < size:
@@ -144,7 +151,7 @@ class TangentBoxes:
 
 
 def sample_categorical_log(log_mass: Array, size: int, rng: Rng) -> Array:
-    """Independent indices (size,), each drawn with probability ∝ exp(log_mass)."""
+    """Return independent indices (size,), each drawn with probability ∝ exp(log_mass)."""
     cumulative_mass = np.cumsum(np.exp(log_mass - log_mass.max()))
     return np.minimum(
         np.searchsorted(cumulative_mass, rng.random(size) * cumulative_mass[-1], side="right"),
@@ -153,7 +160,7 @@ def sample_categorical_log(log_mass: Array, size: int, rng: Rng) -> Array:
 
 
 def log_exp_integral(g: Array, h: Array) -> Array:
-    """log ∫_{−h}^{h} exp(−gt) dt, elementwise."""
+    """Return log ∫_{−h}^{h} exp(−gt) dt, elementwise."""
     a = np.abs(g) * h
     small = a < 1e-4
     safe = np.where(small, 1.0, a)
@@ -165,7 +172,7 @@ def log_exp_integral(g: Array, h: Array) -> Array:
 
 
 def invert_exponential_cdf(g: Array, h: Array, u: Array) -> Array:
-    """The point t in −h..h below which exp(−gt) has the share u of its mass, elementwise."""
+    """Return the point t in −h..h below which exp(−gt) has the share u of its mass, elementwise."""
     a = np.abs(g) * h
     small = a < 1e-9
     safe = np.where(small, 1.0, np.abs(g))
@@ -174,5 +181,5 @@ def invert_exponential_cdf(g: Array, h: Array, u: Array) -> Array:
 
 
 def draw(density: Density, _error: float, rng: Rng) -> Array:
-    """One exact draw (d,)."""
+    """Return one exact draw (d,)."""
     return TangentBoxes(density, rng).draw(1, rng)[0]

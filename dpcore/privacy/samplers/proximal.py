@@ -41,7 +41,10 @@ THINNING_ERROR_FACTOR = (
 def rounds_and_step(
     loss: Loss, region: Region, mu: float, k: float, error: float
 ) -> tuple[int, float]:
-    """The number of rounds T of one chain and the step η, from public numbers; `error` is above 0."""
+    """Return the number of rounds T of one chain and the step η, from public numbers.
+
+    `error` is above 0.
+    """
     smooth_loss = (
         loss
         if loss.curvature < math.inf
@@ -70,12 +73,12 @@ def rounds_and_step(
 
 
 def _unit_regularisation(region: Region, k: float) -> float:
-    """The regularisation μ with kμR²/2 = 1."""
+    """Return the regularisation μ with kμR²/2 = 1."""
     return 2 / (k * region.radius**2)
 
 
 def unsupported_reason(target: Target) -> str | None:
-    """The reason why this sampler cannot draw from a target; None when it can."""
+    """Return the reason why this sampler cannot draw from a target; None when it can."""
     if isinstance(target, RegularisedRisk | PlainRisk) and not isinstance(
         target.loss, SquaredDistance
     ):
@@ -88,7 +91,10 @@ def unsupported_reason(target: Target) -> str | None:
 def too_long_reason(
     target: RegularisedRisk | PlainRisk, k: float, error: float, n: int
 ) -> str | None:
-    """The reason why the certificate is out of reach, from public numbers; None when it is not."""
+    """Return the reason why the certificate is out of reach; None when it is not.
+
+    From public numbers.
+    """
     T, _ = rounds_and_step(target.loss, target.region, target.mu, k, error)
     if T * n > MAX_WORK:
         return (
@@ -99,7 +105,7 @@ def too_long_reason(
 
 
 def run_chain(density: Density, T: int, eta: float, rng: Rng) -> Array:
-    """The chain's T-th state (d,), started at the centre of K, or at c on R^d."""
+    """Return the chain's T-th state (d,), started at the centre of K, or at c on R^d."""
     risk = density.risk
     region = density.region
     k = density.k
@@ -124,7 +130,7 @@ def run_chain(density: Density, T: int, eta: float, rng: Rng) -> Array:
 
 
 def draw(density: Density, error: float, rng: Rng) -> Array:
-    """One draw (d,) within `error` of the law in total variation."""
+    """Return one draw (d,) within `error` of the law in total variation."""
     loss = density.risk.loss
     region = density.region
     k = density.k

@@ -25,28 +25,40 @@ ROUNDING_UNIT = 2.0**-50
 
 
 def unsupported_reason(target: Target) -> str | None:
-    """The reason why this sampler cannot draw from a target; None when it can."""
+    """Return the reason why this sampler cannot draw from a target; None when it can."""
     return None if isinstance(target, RankError) else "the sampler rank needs a target of ranks"
 
 
 def rounding_share(_target: Target, k: float, n: int) -> float:
-    """The share of k that pays for rounding: 4e of ε₀ = 2k/unit, which is at least 2k/n."""
+    """Return the share of k that pays for rounding.
+
+    4e of ε₀ = 2k/unit, which is at least 2k/n.
+    """
     return 2 * ROUNDING_UNIT * (64 + k) * n / k
 
 
 def grid_cells(values: Array, low: float, high: float) -> Array:
-    """The cell of the public grid in which each value lies; beyond the ends the first or the last one."""
+    """Return the cell of the public grid in which each value lies.
+
+    Beyond the ends it is the first or the last cell.
+    """
     share = (np.clip(values, low, high) - low) / (high - low)
     return np.minimum(np.floor(share * 2.0**GRID_BITS), 2.0**GRID_BITS - 1).astype(np.int64)
 
 
 def cell_middle(cell: int, low: float, high: float) -> float:
-    """The middle of a cell of the public grid, from the number of the cell and public ends alone."""
+    """Return the middle of a cell of the public grid.
+
+    From the number of the cell and public ends alone.
+    """
     return min(max(low + (high - low) * ((cell + 0.5) / 2.0**GRID_BITS), low), high)
 
 
 def draw(density: Density, _error: float, rng: Rng) -> Array:
-    """One exact draw (1,) from ∝ exp(−k|W(x) − q|) on the grid, W the share of rows in the cells up to that of x."""
+    """Return one exact draw (1,) from ∝ exp(−k|W(x) − q|) on the grid.
+
+    W is the share of rows in the cells up to that of x.
+    """
     risk = density.risk
     loss = density.risk.loss
     if not isinstance(loss, PiecewiseLinear):

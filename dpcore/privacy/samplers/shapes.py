@@ -1,7 +1,7 @@
-"""Lower bounds of a logistic potential about a point, and draws from the envelopes they make: see `envelope`.
+"""Lower bounds of a logistic potential about a point, and draws from their envelopes.
 
-Also Gaussians cut off at a region. Both shapes have the same attributes; `log_mass` is the
-log of ∫ exp(−bound), so that the smaller one accepts more.
+See `envelope`. Also Gaussians cut off at a region. Both shapes have the same attributes; `log_mass`
+is the log of ∫ exp(−bound), so that the smaller one accepts more.
 """
 
 import math
@@ -49,7 +49,7 @@ class GaussianEnvelope:
         )
 
     def draw(self, size: int, rng: Rng) -> Array:
-        """Points v (size, d) of the Gaussian N(−P⁻¹l, P⁻¹) on the half-space."""
+        """Return points v (size, d) of the Gaussian N(−P⁻¹l, P⁻¹) on the half-space."""
         L = np.linalg.cholesky(self.P)
         mean = -np.linalg.solve(self.P, self.linear)
         V = mean + solve_triangular(L.T, rng.standard_normal((len(mean), size)), lower=False).T
@@ -63,12 +63,14 @@ class GaussianEnvelope:
         return V + np.outer((middle + deviation * t - V @ self.q) / variance, across)
 
     def bound(self, V: Array) -> Array:
-        """The lower bound on k(F_μ(x̂ + v) − F_μ(x̂)) at every row of V."""
+        """Return the lower bound on k(F_μ(x̂ + v) − F_μ(x̂)) at every row of V."""
         return self.lift + V @ self.linear + ((V @ self.P) * V).sum(1) / 2
 
 
 class RadialEnvelope:
-    """The envelope exp(lift + slack r − φ(κr)r²) about x̂, r = ‖v‖_M: log-concave along r, so below its tangents.
+    """The envelope exp(lift + slack r − φ(κr)r²) about x̂, r = ‖v‖_M.
+
+    It is log-concave along r, so below its tangents.
 
     They are taken in the middle of shells, and at the end of the last one for all radii beyond.
     B(r) = φ(κr)r² − slack r is convex and B(0) = 0, so B'(r)r ≥ B(r), and where B ≥ d the density
@@ -124,7 +126,7 @@ class RadialEnvelope:
         )
 
     def draw(self, size: int, rng: Rng) -> Array:
-        """Points v (size, d) of the envelope."""
+        """Return points v (size, d) of the envelope."""
         shell = sample_categorical_log(self._mass, size, rng)
         u = rng.random(size)
         beyond = -np.log1p(-u) / self._slope[-1]
@@ -139,7 +141,10 @@ class RadialEnvelope:
         ) @ self._inverse_root.T
 
     def bound(self, V: Array) -> Array:
-        """A lower bound on k(F_μ(x̂ + v) − F_μ(x̂)) at every row of V: minus the log of what `draw` draws from."""
+        """Return a lower bound on k(F_μ(x̂ + v) − F_μ(x̂)) at every row of V.
+
+        It is minus the log of what `draw` draws from.
+        """
         r = np.sqrt(((V @ self.M) * V).sum(1))
         shell = np.minimum(r / (2 * self._half_width), SHELL_COUNT).astype(int)
         tangent = self._height[shell] + self._slope[shell] * (r - self._tangent_radii[shell])
@@ -147,7 +152,7 @@ class RadialEnvelope:
 
 
 def phi(S: Array | float) -> Array:
-    """The function (e^{−S} + S − 1)/S² elementwise, ½ at 0, falling and convex."""
+    """Return the function (e^{−S} + S − 1)/S² elementwise: ½ at 0, falling and convex."""
     S = np.asarray(S, dtype=float)
     return np.where(
         S < 1e-3, 0.5 - S / 6 + S * S / 24, (np.expm1(-S) + S) / np.maximum(S, 1e-3) ** 2
@@ -157,7 +162,9 @@ def phi(S: Array | float) -> Array:
 def draw_truncated_gaussian(
     mean: Array, variance: float, region: Region, size: int, rng: Rng
 ) -> Array:
-    """Exact independent draws (size, d) from N(mean, variance · I) restricted to a region, however far the mean lies.
+    """Return exact independent draws (size, d) from N(mean, variance · I), cut off at a region.
+
+    The law is restricted to the region, however far the mean lies.
 
     In a box points outside are refused or, where most are, each coordinate inverts its distribution
     function. In a ball of radius R about m, for any λ ≥ 0, the density lies below itself times

@@ -26,13 +26,19 @@ FANOUT = 8  # children of a node
 
 
 def dyadic_edges() -> Array:
-    """The edges of the public dyadic grid, increasing: −2^49 … −2^−30, 2^−30 … 2^49; 0 has the cell in the middle."""
+    """Return the edges of the public dyadic grid, increasing.
+
+    −2^49 … −2^−30, 2^−30 … 2^49; 0 has the cell in the middle.
+    """
     positive_edges = 2.0 ** np.arange(MIN_POWER, MAX_POWER + 2)
     return np.concatenate([-positive_edges[::-1], positive_edges])
 
 
 class _Histogram(Statistic):
-    """The base of statistics that count rows in disjoint cells: one histogram, or one for each of `levels`."""
+    """The base of statistics that count rows in disjoint cells.
+
+    One histogram, or one for each of `levels`.
+    """
 
     levels: Any = 1  # number of histograms
 
@@ -49,17 +55,23 @@ class _Histogram(Statistic):
 
 @value_object
 class HistogramSensitivity(_Histogram):
-    """The sensitivity of a number of histograms, for a plan that does not know yet which ones they are."""
+    """The sensitivity of a number of histograms.
+
+    For a plan that does not know yet which ones they are.
+    """
 
     levels: int = field()  # never the 1 of the base
 
 
 @frozen
 class KindCounts(_Histogram):
-    """The numbers of missing values, whole numbers, other numbers, days in each order, and other texts (KINDS,)."""
+    """The numbers of values of each kind in a column (KINDS,).
+
+    Missing values, whole numbers, other numbers, days in each order, and other texts.
+    """
 
     def counts(self, cells: ColumnTexts) -> Array:
-        """The counts (KINDS,) of values of each kind."""
+        """Return the counts (KINDS,) of values of each kind."""
         return cells.kind_counts.reshape(KIND_COUNT)
 
 
@@ -74,14 +86,18 @@ class Categories(_Histogram):
 
 
 class _BinnedNumbers(_Histogram):
-    """Numbers counted in the cells of a public grid; other and missing values share the last cell."""
+    """Numbers counted in the cells of a public grid.
+
+    Other and missing values share the last cell.
+    """
 
     whole_only: bool
 
     def _leaf_counts(self, cells: ColumnTexts, edges: Array) -> Array:
-        """The counts (edges − 1 + 1,): v is in cell i for edges[i] ≤ v < edges[i+1], else in the nearest.
+        """Return the counts (edges − 1 + 1,) of numbers in the cells between `edges`.
 
-        With `whole_only` a number that is not whole counts as none.
+        v is in cell i for edges[i] ≤ v < edges[i+1], else in the nearest. With `whole_only` a
+        number that is not whole counts as none.
         """
         v = cells.numbers
         k = len(edges) - 1
@@ -95,18 +111,23 @@ class _BinnedNumbers(_Histogram):
 
 @frozen
 class Magnitudes(_BinnedNumbers):
-    """Counts of numbers by sign and power of two, then of everything else: the bins of `dyadic_edges` and one more."""
+    """Counts of numbers by sign and power of two, then of everything else.
+
+    The bins of `dyadic_edges` and one more.
+    """
 
     whole_only: bool = False
 
     def counts(self, cells: ColumnTexts) -> Array:
-        """The counts (2 · 79 + 1 + 1,), in order of the numbers."""
+        """Return the counts (2 · 79 + 1 + 1,), in order of the numbers."""
         return self._leaf_counts(cells, dyadic_edges())
 
 
 @frozen
 class TreeCounts(_BinnedNumbers):
-    """Counts on all levels of a tree over the cells between public increasing `edges`, from the root's children down.
+    """Counts on all levels of a tree over the cells between public increasing `edges`.
+
+    From the root's children down.
 
     The last leaf is for what is no number. A row is in one node of every level: Δ₁ = 2L, Δ₂ = √(2L)
     for L levels.
@@ -134,7 +155,7 @@ class TreeCounts(_BinnedNumbers):
         return max(1, math.ceil(math.log(len(self.edges)) / math.log(FANOUT) - 1e-9))
 
     def counts(self, cells: ColumnTexts) -> Array:
-        """The counts of all levels, one after the other, the leaves (FANOUT^L,) last."""
+        """Return the counts of all levels, one after the other, the leaves (FANOUT^L,) last."""
         leaves = np.zeros(FANOUT**self.levels, dtype=np.int64)
         leaf_counts = self._leaf_counts(cells, self.edges)
         leaves[: len(leaf_counts)] = leaf_counts
@@ -143,7 +164,9 @@ class TreeCounts(_BinnedNumbers):
         )
 
     def fit_leaves(self, noisy: Array, n: int) -> Array:
-        """The leaves (len(edges),) that explain noisy counts of all levels best by least squares, for a known total n.
+        """Return the leaves (len(edges),) that explain noisy counts of all levels best.
+
+        By least squares, for a known total n.
 
         Up: z of a node weighs its own count and the sum of its children's by their variances, 1 and
         Σ of theirs. Down: what a parent has more than its children's z is shared out equally.
@@ -167,7 +190,9 @@ class TreeCounts(_BinnedNumbers):
         return estimates[: len(self.edges)]
 
     def range_stddevs(self, first: Array, last: Array) -> Array:
-        """The standard deviations (k,) of Σ fitted leaves first..last − 1, for noise of deviation 1 on all counts.
+        """Return the standard deviations (k,) of Σ fitted leaves first..last − 1.
+
+        For noise of deviation 1 on all counts.
 
         A node's children are its own estimate in equal parts and z less the mean of their z, which
         is independent of all above. So a level adds v Σ_nodes (Σ w² − (Σ w)²/FANOUT), w the part of

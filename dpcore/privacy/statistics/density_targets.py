@@ -32,7 +32,10 @@ MAX_BISECTIONS = 200
 
 @frozen
 class Density:
-    """The density ∝ exp(−k(F(x) + μ‖x − c‖²/2)) on K. It holds the rows, so only a draw from it is released."""
+    """The density ∝ exp(−k(F(x) + μ‖x − c‖²/2)) on K.
+
+    It holds the rows, so only a draw from it is released.
+    """
 
     risk: Risk
     region: Region
@@ -46,12 +49,15 @@ class Density:
         return self.region.centre if self.at is None else self.at
 
     def potential(self, X: Array) -> Array:
-        """The potential k(F + μ‖x − c‖²/2) (m,) at every row of X (m, d)."""
+        """Return the potential k(F + μ‖x − c‖²/2) (m,) at every row of X (m, d)."""
         return self.k * (self.risk.values(X) + self.mu * ((X - self.centre) ** 2).sum(1) / 2)
 
 
 class CheckedRisk(LossOnRegion):
-    """A target made of a loss and a region; `check` refuses those whose Lipschitz constant G is not derived."""
+    """A target made of a loss and a region.
+
+    `check` refuses those whose Lipschitz constant G is not derived.
+    """
 
     def check(self) -> None:
         """Raise InputError for an unknown loss or region."""
@@ -76,7 +82,10 @@ class CheckedRisk(LossOnRegion):
                 )
 
     def require_strong_convexity(self, mu: float) -> None:
-        """Raise InputError for a μ < 0, and for μ = 0 where the loss is not strongly convex: nothing holds then."""
+        """Raise InputError for μ < 0, and for μ = 0 where the loss is not strongly convex.
+
+        Nothing holds then.
+        """
         if not 0 <= mu < math.inf or self.loss.strong_convexity + mu == 0:
             raise InputError(
                 f"mu={mu:g} must be above 0: this loss is not strongly convex, so nothing is "
@@ -85,20 +94,25 @@ class CheckedRisk(LossOnRegion):
 
 
 class _ExponentialLaw(CheckedRisk):
-    """The base of laws ∝ exp(−k(F(x) + μ‖x − c‖²/2)) on K: a subclass derives k from what is paid."""
+    """The base of laws ∝ exp(−k(F(x) + μ‖x − c‖²/2)) on K.
+
+    A subclass derives k from what is paid.
+    """
 
     mu: Any
     at: Any
     k: Any  # (unit, spend): the inverse temperature k that a spend pays for
 
     def density(self, rows: Rows, effective_n: float, spend: Any) -> Density:
-        """The density that these rows define."""
+        """Return the density that these rows define."""
         return Density(self.risk(rows), self.region, self.k(effective_n, spend), self.mu, self.at)
 
 
 @frozen
 class RegularisedRisk(_ExponentialLaw):
-    """A draw by the regularised risk: x ∝ exp(−k(F(x) + μ‖x − c‖²/2)) on K, at the cost of s-GDP noise.
+    """A draw by the regularised risk: x ∝ exp(−k(F(x) + μ‖x − c‖²/2)) on K.
+
+    It costs as much as s-GDP noise.
 
     The exponent is k(m + μ)-strongly convex (m = 1 for the squared distance, else 0), and between
     neighbours it differs by a kG/unit-Lipschitz function. Hence the law is (kG/unit)/√(k(m + μ)) =
@@ -116,12 +130,15 @@ class RegularisedRisk(_ExponentialLaw):
     payable = (Gaussian,)
 
     def check(self) -> None:
-        """Raise InputError also for μ = 0 without strong convexity: its draw has no Gaussian guarantee."""
+        """Raise InputError for an invalid target, and for μ = 0 without strong convexity.
+
+        Its draw has no Gaussian guarantee then.
+        """
         super().check()
         self.require_strong_convexity(self.mu)
 
     def k(self, effective_n: float, spend: Gaussian) -> float:
-        """The inverse temperature k that `spend` pays for."""
+        """Return the inverse temperature k that `spend` pays for."""
         return (self.loss.strong_convexity + self.mu) * (spend.mu * effective_n / self.G) ** 2
 
 
@@ -152,12 +169,14 @@ class PlainRisk(_RangedDraw):
             raise InputError("the exponential mechanism needs a bounded region: a ball or a box")
 
     def k(self, effective_n: float, spend: BoundedRange) -> float:
-        """The inverse temperature k that `spend` pays for."""
+        """Return the inverse temperature k that `spend` pays for."""
         return spend.epsilon * effective_n / (self.G * self.region.diameter)
 
 
 class RankError(_RangedDraw):
-    """A draw by ranks: x ∝ exp(−k|#{z_i ≤ x}/n − q|) on an interval K, the exponential mechanism at ε₀.
+    """A draw by ranks, x ∝ exp(−k|#{z_i ≤ x}/n − q|) on an interval K.
+
+    The exponential mechanism at ε₀.
 
     Rows are first moved to the steps of a public grid, each by itself, so that neighbours stay
     neighbours. Replacing one row moves #{z_i ≤ x} by at most 1, so that the exponent moves by
@@ -174,13 +193,15 @@ class RankError(_RangedDraw):
             raise InputError("ranks are for a quantile of one column with public bounds")
 
     def k(self, effective_n: float, spend: BoundedRange) -> float:
-        """The inverse temperature k that `spend` pays for."""
+        """Return the inverse temperature k that `spend` pays for."""
         return spend.epsilon * effective_n / 2
 
 
 @frozen
 class PerturbedRisk(CheckedRisk):
-    """The minimiser of a perturbed risk: argmin over R^d of n F(x) + Λ‖x − c‖²/2 + ⟨ξ, x⟩, ξ ~ N(0, σ² I), at (ε₀, δ₀).
+    """The minimiser of a randomly perturbed risk, an (ε₀, δ₀)-DP release.
+
+    argmin over R^d of n F(x) + Λ‖x − c‖²/2 + ⟨ξ, x⟩, ξ ~ N(0, σ² I).
 
     For b replaced rows (n public) and a loss with |g'| ≤ L, g'' ≤ β, ‖a‖ ≤ 1, ε₂ = `share` · ε₀, ε₁
     = ε₀ − ε₂. The map from x to ξ = −n∇F(x) − Λ(x − c) is one to one, and the density of x is that
@@ -190,22 +211,21 @@ class PerturbedRisk(CheckedRisk):
       the determinant by 1 + β/Λ at most; Λ = β/(e^{ε₂/b} − 1) makes that e^{ε₂} for b of them.
     - Densities: ξ' = ξ + Δ, Δ = Σ ±g'_j a_j over 2b rows, and Δ depends on ξ, the a_j do not: Z_j =
       ⟨ξ, a_j⟩/σ is normal of variance ‖a_j‖² ≤ 1. With s = 2bL/σ and Z̄ the mean of the 2b |Z_j|,
-      the log of the ratio is
-      (2⟨ξ, Δ⟩ + ‖Δ‖²)/(2σ²) ≤ sZ̄ + s²/2, and with that of the determinants the law's δ at ε₀ is at
-      most E(1 − e^{ε₁ − s²/2 − sZ̄})⁺ = E(1 − e^{−s(Z̄ − u)})⁺ ≤ s E(Z̄ − u)⁺, u = ε₁/s − s/2, as 1
-      − e^{−t} ≤ t. (· − u)⁺ is convex, so that of a mean is at most the mean of those of its parts,
-      however they hang together, and larger variances only enlarge it: for u ≥ 0, δ ≤ s E(|Z| − u)⁺
-      = 2s(φ(u) − uΦ(−u)), Z standard normal, for any b. s is the largest with u ≥ 0 for which that
-      is at most δ₀, and σ = 2bL/s.
-    - Ends: ξ is drawn again until ‖ξ‖ ≤ σ√(d + 2√(dl) + 2l), l = ln((1 + e^ε₀)/(TAIL · δ₀)). A
-      standard normal vector is longer with probability e^−l at most (Laurent, Massart 2000, Lemma
-      1), so both laws change by e^−l in total
-      variation, which costs (1 + e^ε₀)e^−l = TAIL · δ₀; δ₀ above is the rest. Now all that the
-      solver needs is public: its `goal`, and its steps (`minimiser`).
-    - Residual: what is found has a gradient of n F + … of length n · goal, not 0. It is refused
-      beforehand unless that is at most RESIDUAL of 2bL, what a person's rows do, and of σ. It
-      shifts ξ as a row's gradient does, so σ is
-      larger by 2 · RESIDUAL, for both neighbours. That it is no smooth function of ξ is left to the
+      the log of the ratio is (2⟨ξ, Δ⟩ + ‖Δ‖²)/(2σ²) ≤ sZ̄ + s²/2, and with that of the determinants
+      the law's δ at ε₀ is at most E(1 − e^{ε₁ − s²/2 − sZ̄})⁺ = E(1 − e^{−s(Z̄ − u)})⁺ ≤ s E(Z̄ −
+      u)⁺, u = ε₁/s − s/2, as 1 − e^{−t} ≤ t. (· − u)⁺ is convex, so that of a mean is at most the
+      mean of those of its parts, however they hang together, and larger variances only enlarge it:
+      for u ≥ 0, δ ≤ s E(|Z| − u)⁺ = 2s(φ(u) − uΦ(−u)), Z standard normal, for any b. s is the
+      largest with u ≥ 0 for which that is at most δ₀, and σ = 2bL/s.
+    - Ends: ξ is drawn again until ‖ξ‖ ≤ σ√(d + 2√(dl) + 2l), l = ln((1 + e^ε₀)/(`TAIL_DELTA_SHARE`
+      · δ₀)). A standard normal vector is longer with probability e^−l at most (Laurent, Massart
+      2000, Lemma 1), so both laws change by e^−l in total variation, which costs (1 + e^ε₀)e^−l =
+      `TAIL_DELTA_SHARE` · δ₀; δ₀ above is the rest. Now all that the solver needs is public: its
+      `gradient_tolerance`, and its steps (`minimiser`).
+    - Residual: what is found has a gradient of n F + … of length n · `gradient_tolerance`, not 0.
+      It is refused beforehand unless that is at most `MAX_RESIDUAL_SHARE` of 2bL, what a person's
+      rows do, and of σ. It shifts ξ as a row's gradient does, so σ is larger by 2 ·
+      `MAX_RESIDUAL_SHARE`, for both neighbours. That it is no smooth function of ξ is left to the
       rounding of Gaussian noise, of which it is a kind: δ > 0 here, always.
 
     Source: Kifer, Smith, Thakurta 2012, Algorithm 1, for replacement; the privacy loss of linear
@@ -224,7 +244,10 @@ class PerturbedRisk(CheckedRisk):
     MAX_WORK = 10**12
 
     def check(self) -> None:
-        """Raise InputError also for losses with kinks, and for the squared distance, whose slope has no bound."""
+        """Raise InputError for an invalid target, losses with kinks, and the squared distance.
+
+        The squared distance has a slope without bound.
+        """
         super().check()
         if isinstance(self.loss, SquaredDistance) or self.loss.curvature == math.inf:
             raise InputError(
@@ -233,7 +256,10 @@ class PerturbedRisk(CheckedRisk):
             )
 
     def calibrate(self, n: int, effective_n: float, spend: Approximate) -> tuple[float, float]:
-        """The regularisation Λ and the noise σ that `spend` pays for; InputError where no end or bound is proved."""
+        """Return the regularisation Λ and the noise σ that `spend` pays for.
+
+        InputError where no end or bound is proved.
+        """
         if spend.failure == 0:
             raise InputError("objective perturbation needs delta > 0")
         b = n / effective_n
@@ -251,7 +277,7 @@ class PerturbedRisk(CheckedRisk):
         return lam, sigma
 
     def max_noise_length(self, sigma: float, spend: Approximate) -> float:
-        """The length within which ξ is drawn."""
+        """Return the length within which the noise ξ is drawn."""
         d = len(self.region.centre)
         tail_exponent = float(np.logaddexp(0.0, spend.epsilon)) - math.log(
             self.TAIL_DELTA_SHARE * spend.failure
@@ -259,7 +285,10 @@ class PerturbedRisk(CheckedRisk):
         return sigma * math.sqrt(d + 2 * math.sqrt(d * tail_exponent) + 2 * tail_exponent)
 
     def gradient_tolerance(self, n: int, lam: float, sigma: float, spend: Approximate) -> float:
-        """The gradient length of the mean risk that is reached for all rows: 1e-10 σ/n, or what rounding leaves."""
+        """Return the gradient length of the mean risk that is reached for all rows.
+
+        1e-10 σ/n, or what rounding leaves.
+        """
         tilt = self.max_noise_length(sigma, spend) / n
         eta = gradient_rounding_error(
             require_sloped_loss(self.loss), self.region.centre, mu=lam / n, n=n, tilt=tilt
@@ -269,7 +298,10 @@ class PerturbedRisk(CheckedRisk):
     def _require_solvable(
         self, n: int, lam: float, sigma: float, max_residual: float, spend: Approximate
     ) -> None:
-        """Raise InputError, from public numbers, where a solution would take too long or be off by too much."""
+        """Raise InputError where a solution would take too long or be off by too much.
+
+        From public numbers.
+        """
         loss = require_sloped_loss(self.loss)
         c = self.region.centre
         mu = lam / n
@@ -292,11 +324,11 @@ class PerturbedRisk(CheckedRisk):
 
 
 def largest_shift(epsilon: float, delta: float) -> float:
-    """The largest s ≤ √(2ε), rounded down, with 2s(φ(u) − uΦ(−u)) ≤ δ for u = ε/s − s/2; see `PerturbedRisk`.
+    """Return the largest s ≤ √(2ε), rounded down, with 2s(φ(u) − uΦ(−u)) ≤ δ, u = ε/s − s/2.
 
-    In logs, as δ may be tiny: φ(u) − uΦ(−u) = φ(u)(1 − u m(u)), m = Φ(−u)/φ(u) by the scaled erfc;
-    from u = LARGE on 1 − u m(u) ≤ 1/(1 + u²) takes its place (Gordon 1941), where the difference
-    would be lost to rounding.
+    See `PerturbedRisk`. In logs, as δ may be tiny: φ(u) − uΦ(−u) = φ(u)(1 − u m(u)), m = Φ(−u)/φ(u)
+    by the scaled erfc; from u = MAX_COMPUTED_TAIL on 1 − u m(u) ≤ 1/(1 + u²) takes its place
+    (Gordon 1941), where the difference would be lost to rounding.
     """
 
     def log_delta(s: float) -> float:

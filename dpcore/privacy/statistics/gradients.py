@@ -21,7 +21,9 @@ MIN_CLIP = 1e-100  # clip: far below it gradients and noise would round to 0
 
 @frozen
 class MeanGradient(CheckedRisk, Statistic):
-    """The mean gradient of the loss: (1/n) Σ_i ∇f(x; z_i) (d,), each row's shortened to norm ≤ `clip` = C.
+    """The mean gradient of the loss over the rows, each row's clipped to norm ≤ `clip` = C.
+
+    (1/n) Σ_i ∇f(x; z_i) (d,).
 
     Replacing a row changes one summand, from one vector of length C at the most to another: Δ₂ ≤ 2C
     for n times the value. Before they are shortened the two gradients are at most G apart
@@ -64,7 +66,7 @@ class MeanGradient(CheckedRisk, Statistic):
             )
 
     def clipped_sum(self, values: Array, counts: Array) -> Array:
-        """The sum of the shortened gradients (d,), row i counted counts[i] times."""
+        """Return the sum of the clipped gradients (d,), row i counted counts[i] times."""
         risk = Risk(self.loss, values, np.ones(len(values)), location=self.location)
         if isinstance(self.loss, SquaredDistance):
             gradients = self.x - risk.A
@@ -77,7 +79,7 @@ class MeanGradient(CheckedRisk, Statistic):
         return (counts * np.minimum(1, self.clip / np.maximum(norms, 1e-300))) @ gradients
 
     def value(self, rows: Rows) -> Array:
-        """The mean clipped gradient on the rows."""
+        """Return the mean clipped gradient on the rows."""
         return self.clipped_sum(rows.values, rows.weights / rows.n)
 
 
@@ -145,7 +147,10 @@ class RegularisedMinimiser(CheckedRisk, Statistic):
         )
 
     def check(self) -> None:
-        """Raise InputError also for μ = 0 without strong convexity, for kinks, and for a μ too small for rounding."""
+        """Raise InputError for an invalid statistic, kinks, or a μ too small.
+
+        μ = 0 needs strong convexity; else μ must not be too small for rounding.
+        """
         super().check()
         self.require_strong_convexity(self.mu)
         if self.width <= 0 and self.loss.curvature == math.inf:
@@ -160,7 +165,7 @@ class RegularisedMinimiser(CheckedRisk, Statistic):
             )
 
     def value(self, rows: Rows) -> Array:
-        """The minimiser on the rows minus c; InputError where their number is not n."""
+        """Return the minimiser on the rows minus c; InputError where their number is not n."""
         if rows.n != self.n:
             raise InputError(f"the minimiser was planned for n={self.n:,} rows, not {rows.n:,}")
         risk = self.risk(rows)
@@ -176,5 +181,8 @@ class RegularisedMinimiser(CheckedRisk, Statistic):
         )
 
     def postprocess(self, noisy: Array) -> Array:
-        """The noisy minimiser in the region's coordinates: the noisy difference plus the centre c."""
+        """Return the noisy minimiser in the region's coordinates.
+
+        The noisy difference plus the centre c.
+        """
         return self.region.centre + noisy

@@ -1,4 +1,6 @@
-"""Answers of workloads that a curator measures, and the errors of answers, each sensitivity derived beside it.
+"""Answers of workloads that a curator measures, and the errors of answers.
+
+Each sensitivity is derived beside its statistic.
 
 P_n = (1/n) Σ e_{z_i}; neighbours replace one row, so P_n moves by (e_z − e_z')/n. Sensitivities
 here are those of n · P_n ("one row moves"), the curator divides by n.
@@ -43,18 +45,27 @@ def require_known_workload(workload: Workload) -> None:
 
 
 class WorkloadStatistic(Statistic):
-    """A statistic of the answers to questions; `check` refuses questions whose sensitivities are not derived here."""
+    """A statistic of the answers to a workload's queries.
+
+    `check` refuses workloads whose sensitivities are not derived here.
+    """
 
     workload: Workload
 
     def check(self) -> None:
-        """Raise InputError for a workload without derived sensitivities, or beyond floating-point protection."""
+        """Raise InputError for a workload without derived sensitivities.
+
+        Also for one beyond floating-point protection.
+        """
         require_known_workload(self.workload)
         require_wide_range(self.workload.width)
         require_wide_range(getattr(self, "_range", 0.0))  # a single query's own
 
     def on_grid(self, n: int) -> tuple[Any, float]:
-        """The statistic of the workload with its entries on the grid, and the grid's step."""
+        """Return the statistic of the workload on its grid, and the grid's step.
+
+        Its entries are those of the grid.
+        """
         workload, spacing = workload_on_grid(self.workload, n)
         return replace(self, workload=workload), spacing  # type: ignore[type-var]
 
@@ -103,15 +114,17 @@ class Answers(WorkloadStatistic):
         )
 
     def value(self, rows: Rows) -> Array:
-        """The answers on the rows (m,)."""
+        """Return the answers on the rows (m,)."""
         return self.workload.answers_of_rows(rows)
 
 
 @frozen
 class WeightedTables(Answers):
-    """All marginal tables, weighted: noise is added to w_S · table_S(P_n), so table S has 1/w_S times that noise.
+    """All marginal tables, weighted: noise is added to w_S · table_S(P_n).
 
-    One record leaves one cell of each table for another: Δ₁ = 2 Σ w_S, Δ₂ = √(2 Σ w_S²), for
+    So table S has 1/w_S times that noise.
+
+    One row leaves one cell of each table for another: Δ₁ = 2 Σ w_S, Δ₂ = √(2 Σ w_S²), for
     `weights` w (tables,).
     """
 
@@ -138,13 +151,19 @@ class WeightedTables(Answers):
         return 1 / self.answer_weights
 
     def on_grid(self, n: int) -> tuple["WeightedTables", float]:
-        """The tables with weights on the grid: n times the value is counts times the weights."""
+        """Return the tables with weights on the grid, and the grid's step.
+
+        n times the value is counts times the weights.
+        """
         return WeightedTables(
             self.workload, round_weights_to_grid(self.weights, grid_step(n))
         ), grid_step(n)
 
     def check(self) -> None:
-        """Raise InputError unless the workload is marginal tables, each with a weight in 1/1024..1."""
+        """Raise InputError unless the workload is marginal tables with weights in 1/1024..1.
+
+        Each table has one weight.
+        """
         is_weighted_tables = type(self.workload) is Marginals and self.weights.shape == (
             len(self.workload.tables),
         )
@@ -158,17 +177,20 @@ class WeightedTables(Answers):
             )
 
     def value(self, rows: Rows) -> Array:
-        """The weighted tables (m,)."""
+        """Return the weighted tables (m,) of the rows."""
         return self.answer_weights * super().value(rows)
 
     def postprocess(self, noisy: Array) -> Array:
-        """The noisy tables (m,), divided by their weights."""
+        """Return the noisy tables (m,), divided by their weights."""
         return noisy / self.answer_weights
 
 
 @value_object
 class Sensitivity:
-    """The Δ₁ and Δ₂ to one row of a kind of statistic, for a plan that does not know yet which one it measures."""
+    """The Δ₁ and Δ₂ to one row of a kind of statistic.
+
+    For a plan that does not know yet which statistic it measures.
+    """
 
     l1: float
     l2: float
@@ -229,13 +251,15 @@ class SomeAnswers(WorkloadStatistic):
         return float(np.ptp(w.matrix[self.part.start])) if isinstance(w, Explicit) else w.width
 
     def value(self, all_answers: Array) -> Array:
-        """These answers, taken from all answers on the rows (m,)."""
+        """Return these answers, taken from all answers on the rows (m,)."""
         return all_answers[self.part]
 
 
 @frozen
 class CellAnswers(WorkloadStatistic):
-    """The answers (m,) after noise on all counts: A(P_n + ξ), A (m, k) their matrix, ξ ~ N(0, σ² I_k).
+    """The answers (m,) after noise on all counts: A(P_n + ξ).
+
+    A (m, k) is their matrix, ξ ~ N(0, σ² I_k).
 
     The noisy counts are never released, only what the queries see of them. A row moves n · P_n by
     e_z − e_z': Δ₁ = 2 and Δ₂ = √2, which noise without a subspace uses. With Π the projection on
@@ -283,11 +307,17 @@ class CellAnswers(WorkloadStatistic):
 
     @property
     def gridded(self) -> bool:
-        """Whether noise can be drawn on a grid; not in a subspace, where only continuous noise is symmetric."""
+        """Whether noise can be drawn on a grid.
+
+        Not in a subspace without a basis, where only continuous noise is symmetric.
+        """
         return not self.subspace or self.basis is not None
 
     def on_grid(self, n: int) -> tuple["CellAnswers", float]:
-        """The statistic with its basis on the grid, where it has a basis: the derivation holds for any basis V."""
+        """Return the statistic with its basis, if any, on the grid, and the grid's step.
+
+        The derivation holds for any basis V.
+        """
         if not self.subspace:
             return self, 1.0
         if self.basis is None:
@@ -323,7 +353,7 @@ class CellAnswers(WorkloadStatistic):
         return V if len(V) else np.zeros((1, w.domain.size))
 
     def value(self, rows: Rows) -> Array:
-        """The rows' distribution P_n on all cells (k,), or its coordinates (p,)."""
+        """Return the rows' distribution P_n on all cells (k,), or its coordinates (p,)."""
         domain = self.workload.domain
         weights = rows.weights / rows.sum_divisor
         cells = domain.cell_numbers(rows.values)
@@ -334,12 +364,12 @@ class CellAnswers(WorkloadStatistic):
         )
 
     def postprocess(self, noisy: Array) -> Array:
-        """The answers (m,) of the noisy cells or coordinates."""
+        """Return the answers (m,) of the noisy cells or coordinates."""
         return self.workload.answers(noisy if self.basis is None else noisy @ self.basis)
 
 
 def _require_matrix(workload: Workload) -> Explicit | TableQueries:
-    """The matrix of a workload; InputError for a workload that is not given by one."""
+    """Return the matrix of a workload; InputError for a workload that is not given by one."""
     if isinstance(workload, Explicit | TableQueries):
         return workload
     raise InputError(
@@ -348,7 +378,10 @@ def _require_matrix(workload: Workload) -> Explicit | TableQueries:
 
 
 def _projected_distance(tables: Marginals) -> float:
-    """The distance max_{z,z'} ‖Π(e_z − e_z')‖₂ over the tables' row space, rounded up; see `CellAnswers`."""
+    """Return the distance max_{z,z'} ‖Π(e_z − e_z')‖₂ over the tables' row space, rounded up.
+
+    See `CellAnswers`.
+    """
     shape = tables.domain.shape
     # size 1: never differs
     varying_columns = [i for i in sorted({a for axes in tables.axes for a in axes}) if shape[i] > 1]
@@ -376,7 +409,7 @@ def _projected_distance(tables: Marginals) -> float:
 
 
 def _query_norms(workload: Workload) -> Array:
-    """The norms ‖q_j‖₂ (m,) over the cells of the domain."""
+    """Return the norms ‖q_j‖₂ (m,) of the queries over the cells of the domain."""
     if isinstance(workload, Union):
         return np.concatenate([_query_norms(member) for member, _ in workload.parts])
     if isinstance(workload, Marginals):
@@ -390,7 +423,9 @@ def _query_norms(workload: Workload) -> Array:
 
 @frozen
 class SignedErrors(WorkloadStatistic):
-    """The error of every query with both signs: s · (rounds · ⟨q_j, P_n⟩ − answers_j), first all s = +1, then s = −1.
+    """The error of every query with both signs, as scores for a selection.
+
+    s · (rounds · ⟨q_j, P_n⟩ − answers_j), first all s = +1, then s = −1.
 
     A signed query is an index in 0..2m−1: j is +q_j and m + j is −q_j. `answers` (m,) are public;
     they are sums of as many answers to each query as there are `rounds`. One row moves ⟨q_j, P_n⟩
@@ -411,14 +446,20 @@ class SignedErrors(WorkloadStatistic):
         return self.rounds * self.workload.width
 
     def in_counts(self, workload: Workload, n: int) -> tuple["SignedErrors", float]:
-        """The scores n times as large, of exact counts, and a bound on what rounding may add: one subtraction's."""
+        """Return the scores n times as large, of exact counts, and a bound on their rounding.
+
+        The bound is that of one subtraction.
+        """
         answers = n * clip_public_answers(self.answers, self.rounds)
         return SignedErrors(workload, answers, self.rounds), FLOAT_ERROR * (
             self.rounds * n + float(np.abs(answers).max())
         )
 
     def check(self) -> None:
-        """Raise InputError for a workload without a derived sensitivity, and for answers or rounds that do not fit."""
+        """Raise InputError for a workload without sensitivity, or answers that do not fit.
+
+        The sensitivity must be derived; rounds must fit too.
+        """
         super().check()
         if not (isinstance(self.rounds, (int, np.integer)) and self.rounds > 0):
             raise InputError(f"rounds={self.rounds} must be a whole number ≥ 1")
@@ -428,6 +469,9 @@ class SignedErrors(WorkloadStatistic):
             )
 
     def value(self, truth: Array) -> Array:
-        """The scores (2m,) from the answers on the rows, in shares or, as `in_counts` makes them, in counts."""
+        """Return the scores (2m,) from the answers on the rows.
+
+        In shares or, as `in_counts` makes them, in counts.
+        """
         errors = self.rounds * truth - self.answers
         return np.concatenate([errors, -errors])

@@ -16,7 +16,10 @@ from .query_answers import FLOAT_ERROR, WorkloadStatistic
 
 
 def keep_bit_epsilon(step: float, effective_n: float) -> float:
-    """The privacy cost B of one keep-or-reject bit, step = ηw, unit = n (n/b for groups of b); never 0."""
+    """Return the privacy cost B of one keep-or-reject bit; never 0.
+
+    step = ηw, unit = `effective_n`: n (n/b for groups of b).
+    """
     if step == 0:
         return math.log1p(1 / effective_n)  # the limit, and all that is left of floating point
     odds_ratio = -math.expm1(-step * (1 + 1 / effective_n)) / -math.expm1(-step)
@@ -25,10 +28,12 @@ def keep_bit_epsilon(step: float, effective_n: float) -> float:
 
 @frozen
 class AcceptProbabilities(WorkloadStatistic):
-    """The log-probability of keeping each of s drawn queries: u − 2ηw, u = η s (⟨q_j, P_n⟩ − answers_j) within ±ηw.
+    """The log-probability of keeping each of s drawn queries: u − 2ηw.
+
+    u = η s (⟨q_j, P_n⟩ − answers_j) within ±ηw.
 
     `signed_queries` (s,) are signed queries, `answers` (s,) public values q_j(x^{t−1}), w is the
-    questions' width; as both terms of u lie in [lo_j, hi_j], |u| ≤ ηw already, and clipping to that
+    queries' width; as both terms of u lie in [lo_j, hi_j], |u| ≤ ηw already, and clipping to that
     keeps the bound whatever `answers` are.
 
     Bounded range of one bit: with v = u − 2ηw in [−3ηw, −ηw], its log-odds are v − ln(1 − e^v),
@@ -45,7 +50,7 @@ class AcceptProbabilities(WorkloadStatistic):
     eta: float
 
     def check(self) -> None:
-        """Raise InputError for a workload whose sensitivities are not known, or draws that are not its queries."""
+        """Raise InputError for a workload without known sensitivities, or draws not its queries."""
         super().check()
         in_workload = (
             (self.signed_queries >= 0) & (self.signed_queries < 2 * self.workload.m)
@@ -64,13 +69,12 @@ class AcceptProbabilities(WorkloadStatistic):
             )
 
     def rounding_share(self, n: int) -> float:
-        """The share r of η that is given up, so that B covers what rounding adds.
+        """Return the share r of η that is given up, so that B covers what rounding adds.
 
         Floating point moves v by at most e = 2^-50 ηw ((1 + max |answers|)/w + 3), so that
         neighbours' v differ by η'w'/n + 2e at the most, for the η' of `with_smaller_eta`. The 2e
         cost at most 2e (1 + 1/(η'w')) of log-odds. As |d/dt t/(eᵗ − 1)| ≤ ½, B(t) has a derivative
-        of at least 1/(2n), so that the smaller η gains r ηw/(2n), which is
-        enough: r is chosen so.
+        of at least 1/(2n), so that the smaller η gains r ηw/(2n), which is enough: r is chosen so.
         Raises InputError where r would be above ½.
         """
         w = self.workload.width
@@ -86,7 +90,10 @@ class AcceptProbabilities(WorkloadStatistic):
         return share
 
     def with_smaller_eta(self, workload: Workload, rounding_share: float) -> "AcceptProbabilities":
-        """The same bits with a smaller η' = (1 − r)η w/w', for the `lost` share r; w' is the width of `workload`."""
+        """Return the same bits with a smaller η' = (1 − r)η w/w', r = `rounding_share`.
+
+        w' is the width of `workload`.
+        """
         eta = (
             self.eta
             * (1 - rounding_share)
@@ -95,11 +102,11 @@ class AcceptProbabilities(WorkloadStatistic):
         return AcceptProbabilities(workload, self.signed_queries, self.answers, eta)
 
     def minimum_epsilon(self, effective_n: float) -> float:
-        """The privacy cost B of one bit to one row among `effective_n`."""
+        """Return the privacy cost B of one bit to one row among `effective_n`."""
         return keep_bit_epsilon(self.eta * self.workload.width, effective_n)
 
     def value(self, truth: Array) -> Array:
-        """The log-probabilities (s,) from the workload's answers on the rows."""
+        """Return the log-probabilities (s,) from the workload's answers on the rows."""
         m = self.workload.m
         limit = self.eta * self.workload.width
         signs = np.where(self.signed_queries < m, 1.0, -1.0)

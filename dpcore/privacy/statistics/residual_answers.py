@@ -1,4 +1,7 @@
-"""The parts of marginal tables beyond their margins, measured together; their sensitivity is derived here."""
+"""The parts of marginal tables beyond their margins (residuals), measured together.
+
+Their sensitivity is derived here.
+"""
 
 import math
 
@@ -17,12 +20,14 @@ from .statistic import Statistic
 
 @frozen
 class Residuals(Statistic):
-    """The part of each table beyond its margins: r_S · (⊗_{l∈S} (n_l I − J)) table_S, J all ones, for all S asked.
+    """The residuals of the requested tables: each table's part beyond its margins.
 
-    `weights` are r_S, one for each type of table (`spaces_of`), 0 < k_S r_S ≤ 1 for the k_S counts
-    of the table, so that each value is an answer to a query with values in [-1, 1]. n I − J takes
-    the mean off and multiplies by n: they are k_S r_S times the part of the table on S that no
-    smaller table knows, and whole numbers times r_S in counts.
+    r_S · (⊗_{l∈S} (n_l I − J)) table_S, J all ones, for all S requested.
+
+    `weights` are r_S, one for each type of table (`residual_spaces`), 0 < k_S r_S ≤ 1 for the k_S
+    counts of the table, so that each value is an answer to a query with values in [-1, 1]. n I − J
+    takes the mean off and multiplies by n: they are k_S r_S times the part of the table on S that
+    no smaller table knows, and whole numbers times r_S in counts.
 
     A row in count z of S moves the table by e_z − e_z', and ⊗(n_l I − J) is k_S times the
     projection E_S on the space of S, with E_S(z, z') = Π_{l∈S} (n_l [z_l = z'_l] − 1)/k_S. So it
@@ -32,15 +37,18 @@ class Residuals(Statistic):
         Σ_S (r_S² k_S) 2 (d_S − Π_{l∈S} (n_l [l ∈ A] − 1)),
 
     A the columns on which z and z' agree. Δ₂² is its maximum over all A, type by type
-    (`ResidualSpaces.moved`), or where those are too many the sum of each term's own maximum. Δ₁ ≤
-    √(number of values) Δ₂.
+    (`ResidualSpaces.changes_by_pattern`), or where those are too many the sum of each term's own
+    maximum. Δ₁ ≤ √(number of values) Δ₂.
     """
 
     workload: Marginals
     weights: Array
 
     def on_grid(self, n: int) -> tuple["Residuals", float]:
-        """The residuals with weights on the grid: n times the value is whole numbers times the weights."""
+        """Return the residuals with weights on the grid, and the grid's step.
+
+        n times the value is whole numbers times the weights.
+        """
         if (self.weights == np.rint(self.weights)).all():
             return self, 1.0
         spacing = grid_step(n)
@@ -85,7 +93,10 @@ class Residuals(Statistic):
         require_wide_range(float((self.weights * cells).max(initial=0)))
 
     def value(self, rows: Rows) -> Array:
-        """The residuals of all tables (Σ k_S,); for counted rows they are whole numbers times the weights."""
+        """Return the residuals of all tables (Σ k_S,).
+
+        For counted rows they are whole numbers times the weights.
+        """
         residuals = []
         for S, table_type in cached_residual_spaces(self.workload).type_of.items():
             sizes = self.workload.domain.shape_of(S)

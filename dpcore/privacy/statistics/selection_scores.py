@@ -73,7 +73,7 @@ class TableErrors(WorkloadStatistic):
             )
 
     def in_counts(self, workload: Any, n: int) -> tuple["TableErrors", float]:
-        """The scores n times as large, of exact counts, and a bound on what rounding may add to each.
+        """Return the scores n times as large, of exact counts, and a bound on their rounding.
 
         A sum of c cells loses at most (c − 1) 2^-53 of what it is made of, however it is added up:
         of ≤ n in the rows' table, and of the public answers and penalties.
@@ -91,7 +91,10 @@ class TableErrors(WorkloadStatistic):
         return TableErrors(workload, answers, penalties, self.weights), rounding_bound
 
     def value(self, truth: Array) -> Array:
-        """The scores (tables,) from the answers on the rows, in shares or, as `in_counts` makes them, in counts."""
+        """Return the scores (tables,) from the answers on the rows.
+
+        In shares or, as `in_counts` makes them, in counts.
+        """
         starts = [table.start for table in self.workload.tables]
         return self.weights * (
             np.add.reduceat(np.abs(truth - self.answers), starts) - self.penalties
@@ -100,11 +103,13 @@ class TableErrors(WorkloadStatistic):
 
 @frozen
 class AbsoluteErrors(WorkloadStatistic):
-    """The errors of some queries above a level: |⟨q_j, P_n⟩ − answer_j| − level (b,), in their order.
+    """The errors of some queries above a level: |⟨q_j, P_n⟩ − answer_j| − level (b,).
+
+    In the order of the queries.
 
     `queries` (b,) are the queries' numbers; `answers` (b,) and `level` are public. One row moves
     ⟨q_j, n · P_n⟩ by hi_j − lo_j at the most, and so its distance from anything fixed: Δ = max_j
-    (hi_j − lo_j), over all of the questions, so that their batches share one Δ.
+    (hi_j − lo_j), over all of the queries, so that their batches share one Δ.
     """
 
     workload: Workload
@@ -118,7 +123,10 @@ class AbsoluteErrors(WorkloadStatistic):
         return self.workload.width
 
     def check(self) -> None:
-        """Raise InputError for a workload without a derived sensitivity, and for arrays that do not fit it."""
+        """Raise InputError for a workload without sensitivity, or arrays that do not fit.
+
+        The sensitivity must be derived.
+        """
         super().check()
         m = self.workload.m
         if (
@@ -136,18 +144,26 @@ class AbsoluteErrors(WorkloadStatistic):
             )
 
     def in_counts(self, workload: Workload, n: int) -> tuple["AbsoluteErrors", float]:
-        """The errors n times as large, of exact counts, and a bound on what two subtractions may round off."""
+        """Return the errors n times as large, of exact counts, and a bound on their rounding.
+
+        The bound is that of two subtractions.
+        """
         return AbsoluteErrors(
             workload, self.queries, n * self.answers, n * self.level
         ), MAX_ANSWER_SUM * FLOAT_ERROR * n
 
     def value(self, truth: Array) -> Array:
-        """The errors minus the level (b,) from the answers on the rows, in shares, or in counts as `in_counts`."""
+        """Return the errors minus the level (b,) from the answers on the rows.
+
+        In shares, or in counts as `in_counts`.
+        """
         return np.abs(truth[self.queries] - self.answers) - self.level
 
 
 def sparse_vector_scales(sensitivity: float, epsilon: float) -> tuple[float, float]:
-    """The Laplace scales of a sparse vector's threshold and queries, Δ/ε₁ and 2Δ/ε₂ with ε₁ + ε₂ = ε.
+    """Return the Laplace scales of a sparse vector's threshold and queries.
+
+    Δ/ε₁ and 2Δ/ε₂ with ε₁ + ε₂ = ε.
 
     They pay for the shifts of Δ and 2Δ that `mechanisms.first_above` needs. A comparison has noise
     of variance 2(Δ/ε₁)² + 2(2Δ/ε₂)², least where 1/ε₁³ = 4/ε₂³: ε₁ : ε₂ = 1 : 2^⅔, 13% below that

@@ -7,7 +7,7 @@ from ..accounting.events import Gaussian, Pure
 
 
 class Statistic:
-    """The protocol of a statistic: how far one row moves it, how it is computed, and what is released of it.
+    """The protocol of a statistic: its sensitivity, its computation, and what is released.
 
     Sensitivities are those of n times the value when one row is replaced; the curator divides by n.
     A new statistic is one file, which derives its sensitivities and says on which grid its values
@@ -36,9 +36,12 @@ class Statistic:
         """Raise InputError for parameters whose sensitivity is not derived."""
 
     def postprocess(self, noisy: Array) -> Array:
-        """The released value: a public function of the noisy one."""
+        """Return the released value: a public function of the noisy one."""
         return noisy
 
     def on_grid(self, n: int) -> tuple[Any, float]:
-        """The statistic, rounded where necessary, and the public step of which n times its value is a multiple."""
+        """Return the statistic, rounded where necessary, and the public step of its grid.
+
+        n times its value is a multiple of the step.
+        """
         return self, 1.0

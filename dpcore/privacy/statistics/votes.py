@@ -36,14 +36,17 @@ class _OneVotePerRow(Statistic):
 
 
 def _distinct_candidates(candidates: Array) -> tuple[Array, Array]:
-    """The distinct candidates (u, d) in the order in which they first occur, and the index (u,) where each does."""
+    """Return the distinct candidates (u, d), in order of first occurrence, and each one's index.
+
+    The indices are (u,).
+    """
     first = np.sort(np.unique(candidates, axis=0, return_index=True)[1])
     return candidates[first], first
 
 
 @frozen
 class Votes(_OneVotePerRow):
-    """The share (v,) of rows that are nearest to each public candidate (v, d): by the Euclidean distance.
+    """The share (v,) of rows nearest to each public candidate (v, d), by Euclidean distance.
 
     Ties go to the smallest index. A row's candidate is found from its own coordinates and the
     candidates alone, in the same arithmetic whatever other rows there are: Δ₁ = 2, Δ₂ = √2. Source:
@@ -61,7 +64,7 @@ class Votes(_OneVotePerRow):
             )
 
     def value(self, rows: Rows) -> Array:
-        """The shares of the votes (v,)."""
+        """Return the shares of the votes (v,)."""
         if rows.values.shape[1] != self.candidates.shape[1]:
             raise InputError(
                 f"candidates have {self.candidates.shape[1]} coordinates, rows "
@@ -73,7 +76,10 @@ class Votes(_OneVotePerRow):
         return counts / rows.sum_divisor
 
     def _nearest_candidates(self, X: Array) -> Array:
-        """The index (r,) of the nearest candidate of every point X (r, d), the smallest one of several."""
+        """Return the index (r,) of the nearest candidate of every point X (r, d).
+
+        The smallest index of several.
+        """
         U, first = _distinct_candidates(self.candidates)
         if len(U) == 1:
             return np.full(len(X), first[0])
@@ -95,7 +101,9 @@ class Votes(_OneVotePerRow):
 
 @frozen
 class CodeVotes(_OneVotePerRow):
-    """The share (v,) of coded rows that are nearest to each public candidate (v, d): by a sum over the columns.
+    """The share (v,) of coded rows nearest to each public candidate (v, d).
+
+    The distance is a sum over the columns.
 
     Column i of a row is first turned into `bins[i]` of its code (public). Two bins differ by
     `scales[i]` (k_i,), the positions of the bins as whole numbers, |scale − scale'|; or, where that
@@ -145,7 +153,7 @@ class CodeVotes(_OneVotePerRow):
             raise InputError(f"scores up to {max_score} are outside 1..{MAX_SCORE}")
 
     def value(self, rows: Rows) -> Array:
-        """The shares of the votes (v,)."""
+        """Return the shares of the votes (v,)."""
         # A code beyond the bins counts in the last one: an error would reveal that such a row
         # exists.
         binned = np.column_stack(
@@ -175,7 +183,10 @@ class CodeVotes(_OneVotePerRow):
         return tuple(int(b.max()) + 1 for b in self.bins)
 
     def _features(self, V: Array) -> Array:
-        """The features (v, f) of candidates or rows: 1 at a column's bin, or at each bin that is passed; else 0."""
+        """Return the features (v, f) of candidates or rows.
+
+        1 at a column's bin, or at each bin that is passed; else 0.
+        """
         out = []
         for i, (k, scale) in enumerate(zip(self._bin_counts, self.scales, strict=True)):
             bins = np.arange(k if scale is None else k - 1)
@@ -184,7 +195,10 @@ class CodeVotes(_OneVotePerRow):
 
     @property
     def _feature_weights(self) -> Array:
-        """The weights g (f,) of features: Σ g (x − v)² is twice the distance, least where Σ g (2x − 1) v is largest."""
+        """The weights g (f,) of the features.
+
+        Σ g (x − v)² is twice the distance, least where Σ g (2x − 1) v is largest.
+        """
         out = [
             np.full(k, self.unit) if s is None else 2 * np.diff(s)
             for k, s in zip(self._bin_counts, self.scales, strict=True)

@@ -1,4 +1,7 @@
-"""The card of a release: a first page for a board, and a second with all settings; made of public facts only."""
+"""Print a release's card: a first page for a board, a second with all settings.
+
+Made of public facts only.
+"""
 
 from markupsafe import Markup
 
@@ -44,7 +47,10 @@ PUBLIC_START_CAVEAT = (
 
 
 def card_page(facts: ReleaseFacts, release: int) -> str:
-    """A release's card as an HTML page, from the facts in release.json and its number among those of its data set."""
+    """Return a release's card as an HTML page, from the facts in release.json.
+
+    `release` is its number among those of its data set.
+    """
     means = Promise.of_release(facts)
     utility = facts["utility"]
     protects = facts["protects"]
@@ -79,7 +85,7 @@ def card_page(facts: ReleaseFacts, release: int) -> str:
 
 
 def _not_covered(facts: ReleaseFacts) -> list[str]:
-    """Sentences that say what the promise does not cover."""
+    """Return sentences that say what the promise does not cover."""
     caveats = [
         (True, GROUP_FACTS_CAVEAT),
         (True, OTHER_RELEASES_CAVEAT),

@@ -1,4 +1,7 @@
-"""What release.json says about its own files and in words, computed again; `verify.py` holds a copy of this."""
+"""Recompute what release.json says about its own files and in words.
+
+`verify.py` holds a copy of this.
+"""
 
 import csv
 import hashlib
@@ -42,12 +45,15 @@ VERSIONED_PROGRAMS = {"privacy-utility-explorer", "python", "numpy", "scipy"}
 
 
 def nearly_equal(a: float, b: float) -> bool:
-    """Whether two programs mean the same number."""
+    """Return whether two numbers of two programs are meant to be the same."""
     return abs(a - b) <= RELATIVE_TOLERANCE * max(abs(a), abs(b))
 
 
 def check_files(folder: ReleaseFolder) -> str:
-    """The files are those that were signed, regular, and none is there that a release does not have."""
+    """Check that a release has all its signed files, unchanged and regular, and no others.
+
+    Raises WrongError otherwise; returns what was found.
+    """
     file_hashes = folder.hashes
     unexpected = sorted(name for name in file_hashes if name not in DATA_FILES | DOCUMENT_FILES)
     require(not unexpected, f"no file of a release: {', '.join(unexpected)[:300]}")
@@ -73,7 +79,10 @@ def check_files(folder: ReleaseFolder) -> str:
 
 
 def check_claim(folder: ReleaseFolder) -> str:
-    """The data files and the schema are those that release.json names, and its words say what its numbers say."""
+    """Check that the data files and the schema are those that release.json names.
+
+    Its words say what its numbers say. Raises WrongError otherwise; returns what was found.
+    """
     facts = folder.facts
     data_hashes = {name: value for name, value in folder.hashes.items() if name in DATA_FILES}
     differing_files = sorted(
@@ -157,7 +166,7 @@ def _check_schema(folder: ReleaseFolder) -> None:
 
 
 def _check_provenance(facts: dict, account: dict) -> None:
-    """Raise WrongError where a column's origin contradicts the schema, this release or the account."""
+    """Raise WrongError where a column's origin contradicts the schema, release or account."""
     schema = facts["schema"]
     origins = {item["column"]: item for item in facts["provenance"]}
     require(
@@ -198,7 +207,7 @@ def _check_provenance(facts: dict, account: dict) -> None:
 
 
 def _check_unit(protects: dict) -> None:
-    """Raise WrongError where the words on whom the promise protects contradict the number of rows of a person."""
+    """Raise WrongError where the privacy unit's words contradict its number of rows per person."""
     unit = protects["unit"]
     rows_per_person = protects["rows_per_person"]
     require(rows_per_person <= protects["records"], "a person has more rows than there are")
@@ -223,7 +232,11 @@ def _check_unit(protects: dict) -> None:
 
 
 def check_promise(folder: ReleaseFolder) -> str:
-    """What the promise means, a guess, odds and an exception, and its cost, follow from its events."""
+    """Check that the promise's meaning and cost follow from its events.
+
+    The meaning is a guess, odds and an exception. Raises WrongError otherwise; returns what was
+    found.
+    """
     promise = folder.facts["promise"]
     epsilon = promise["epsilon"]
     delta = promise["delta"]
@@ -250,7 +263,10 @@ def check_promise(folder: ReleaseFolder) -> str:
 
 
 class AnswersSummary:
-    """What verify.py reads of answers.csv: how many answers there are, how exact, and their shares."""
+    """The number of answers in answers.csv, their standard errors and their shares.
+
+    What verify.py reads of answers.csv.
+    """
 
     def __init__(self, folder: ReleaseFolder) -> None:
         self.count = 0
@@ -306,7 +322,10 @@ def _parse_finite(number_text: str) -> float:
 
 
 def check_answers(folder: ReleaseFolder) -> str:
-    """The numbers about answers and their use follow from answers.csv and tables.npz."""
+    """Check that all numbers about answers and uses follow from answers.csv and tables.npz.
+
+    Raises WrongError otherwise; returns what was found.
+    """
     facts = folder.facts
     answers = AnswersSummary(folder)
     utility = facts["utility"]
@@ -336,7 +355,10 @@ def check_answers(folder: ReleaseFolder) -> str:
 
 
 def _check_noise(utility: dict, answers: AnswersSummary, errors: list, records: int) -> None:
-    """Raise WrongError for sizes of noise, or a sample, that intervals or the `errors` of tables contradict."""
+    """Raise WrongError for noise sizes, or a sample, that contradict intervals or `errors`.
+
+    The `errors` are those of tables.
+    """
     noise = utility["noise"]
     sample_share = utility["as_exact_as_sample"]
     require(
@@ -394,7 +416,10 @@ def _check_noise(utility: dict, answers: AnswersSummary, errors: list, records: 
 
 
 def _check_uses(utility: dict, half_widths: list, records: int) -> None:
-    """Raise WrongError unless what a release is good for follows from its noisy tables, as its sentence says."""
+    """Raise WrongError unless a release's uses follow from its noisy tables, as it says.
+
+    Its sentence states what the release is good for.
+    """
     require(
         utility["tolerance"] == GOOD_USE_TOLERANCE, f"uses are called good at {GOOD_USE_TOLERANCE}"
     )
@@ -416,7 +441,10 @@ def _check_uses(utility: dict, half_widths: list, records: int) -> None:
 
 
 def _covering_errors(variances: dict, column_sizes: list) -> list[float | None]:
-    """The standard error that 95% of the cells of all tables of one, and of two columns keep; None where unmeasured."""
+    """Return the standard error that 95% of the cells of all one- and two-column tables keep.
+
+    One number for tables of one, one for tables of two columns; None where unmeasured.
+    """
     varying_axes = [axis for axis in range(len(column_sizes)) if column_sizes[axis] > 1]
     half_widths: list[float | None] = []
     for axis_count in (1, 2):
@@ -440,7 +468,10 @@ def _covering_errors(variances: dict, column_sizes: list) -> list[float | None]:
 
 
 def _cell_standard_error(axes: tuple, variances: dict, column_sizes: list) -> float:
-    """The standard error of a cell of a table on columns M: √Σ v_S Π_{a∈S} k_a (k_a − 1)/k_M over measured S ⊆ M."""
+    """Return the standard error of a cell of a table on columns M.
+
+    √Σ v_S Π_{a∈S} k_a (k_a − 1)/k_M over measured S ⊆ M.
+    """
     total = 0.0
     for axis_count in range(1, len(axes) + 1):
         for S in combinations(axes, axis_count):
@@ -451,7 +482,10 @@ def _cell_standard_error(axes: tuple, variances: dict, column_sizes: list) -> fl
 
 
 def _read_variances(folder: ReleaseFolder) -> tuple[dict, list]:
-    """The variance of the noise on each set of columns in tables.npz, and how many values each column has."""
+    """Return the noise variance on each column set in tables.npz, and each column's size.
+
+    The size is how many values it has.
+    """
     import numpy as np
 
     columns = folder.facts["schema"]["columns"].values()
@@ -486,7 +520,7 @@ def _read_variances(folder: ReleaseFolder) -> tuple[dict, list]:
 
 
 def _column_size(column: dict) -> int:
-    """The number of values of a column of the schema, the missing one included."""
+    """Return the number of values of a column of the schema, the missing one included."""
     if "values" in column:
         value_count = len(column["values"])
     elif "edges" in column:
@@ -497,7 +531,7 @@ def _column_size(column: dict) -> int:
 
 
 def _expected_uses(half_widths: list, stddevs: float, records: int) -> tuple:
-    """What tables with such errors are good for, not for, and from which size of a group on."""
+    """Return good uses, bad uses and the least group size of tables with such errors."""
     good_counts = []
     bad_counts = []
     group_size = None
@@ -519,7 +553,7 @@ def _expected_uses(half_widths: list, stddevs: float, records: int) -> tuple:
 
 
 def _share_phrases(column_words: list) -> list:
-    """A phrase for shares by this many columns; empty for none."""
+    """Return a phrase for shares by these numbers of columns; empty for none."""
     column = "column" if column_words == ["one"] else "columns"
     return (
         [f"shares by {' or '.join(column_words)} {column} within 1 point"] if column_words else []

@@ -1,7 +1,7 @@
-"""What the pages of a release say in numbers, compared with release.json; `verify.py` holds a copy of this.
+"""Compare the numbers on a release's pages with release.json.
 
-The words of a page are its owner's. The numbers of the promise in it are those of release.json, in
-each place.
+`verify.py` holds a copy of this. The words of a page are its owner's. The numbers of the promise in
+it are those of release.json, in each place.
 """
 
 import html
@@ -27,7 +27,10 @@ SUSPICION_PATTERN = r"a suspicion of 10% about one person rises to ([\w. ]+%) at
 
 
 def check_documents(folder: ReleaseFolder) -> str:
-    """The card, the proof, the review and the registry's entry state the numbers of release.json, and hide nothing."""
+    """Check that card, proof, review and registry entry state release.json's numbers.
+
+    And that they hide nothing. Raises WrongError otherwise; returns what was found.
+    """
     pages = {name: folder.read(name).decode("utf-8") for name in PAGES}
     for name, page in pages.items():
         require(not ACTIVE_CONTENT.search(page), f"{name} holds something that acts")
@@ -72,7 +75,7 @@ def check_documents(folder: ReleaseFolder) -> str:
 
 
 def _check_rows(folder: ReleaseFolder, card: str) -> None:
-    """Raise WrongError unless the card's rows of numbers are those of release.json, each there once."""
+    """Raise WrongError unless the card's number rows are release.json's, each there once."""
     facts = folder.facts
     promise = facts["promise"]
     dataset = facts["dataset"]
@@ -108,7 +111,7 @@ def _check_rows(folder: ReleaseFolder, card: str) -> None:
 
 
 def _visible_text(page: str) -> str:
-    """What a reader sees of HTML, in one line."""
+    """Return the text that a reader sees of HTML, in one line."""
     return _collapse_spaces(html.unescape(re.sub(r"<[^>]*>", "", page)))
 
 

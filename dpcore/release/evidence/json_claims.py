@@ -100,7 +100,10 @@ def text_check(
 def number_check(
     low: float, high: float, *, exclude_low: bool = False, exclude_high: bool = False
 ) -> ValueCheck:
-    """Return the check of a number from low to high; `exclude_low` and `exclude_high` leave out the ends themselves."""
+    """Return the check that a value is a number from low to high.
+
+    `exclude_low` and `exclude_high` leave out the ends themselves.
+    """
 
     def check(value: Any, field_path: str) -> None:
         is_inside = type(value) in (int, float) and low <= value <= high
@@ -227,7 +230,10 @@ def check_event(value: Any, field_path: str) -> None:
 
 
 def check_events(value: Any, field_path: str) -> None:
-    """Raise WrongError unless the value is a list of events of which one at least pays for a use of the data."""
+    """Raise WrongError unless the value is a list of events that pays for the data.
+
+    At least one event pays for a use of the data.
+    """
     list_check(check_event, min_count=1)(value, field_path)
     has_cost = any(item["kind"] != "Drawn" for item in value)
     require(has_cost, f"{field_path}: nothing pays for the use of the data")
@@ -240,7 +246,10 @@ def check_null(value: Any, field_path: str) -> None:
 
 
 def check_any_json(value: Any, field_path: str) -> None:
-    """Raise WrongError for a text that is none, in any JSON value; what it says is the owner's word."""
+    """Raise WrongError for an invalid text in any JSON value.
+
+    What it says is the owner's word.
+    """
     if type(value) is dict:
         mapping_check(check_any_json, MAX_LIST_ITEMS)(value, field_path)
     elif type(value) is list:

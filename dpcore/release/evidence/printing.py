@@ -1,7 +1,7 @@
-"""Documents made from the templates in the folder beside this file; pages to print are whole in one file each.
+"""Make documents from the templates in the folder beside this file.
 
-Every value that a page shows is escaped and stands in <bdi>, so that a hostile column name neither
-runs nor reorders the line around it.
+Pages to print are whole in one file each. Every value that a page shows is escaped and stands in
+<bdi>, so that a hostile column name neither runs nor reorders the line around it.
 """
 
 from collections.abc import Callable
@@ -19,14 +19,17 @@ TEMPLATES = Path(__file__).with_name("templates")
 
 
 def render_page(template: Path, **values: object) -> str:
-    """A whole HTML page: a template that extends `frame.html`, filled in with `values`."""
+    """Return a whole HTML page: a template that extends `frame.html`, filled in with `values`."""
     return render_template(template, _isolate, values, autoescape=True)
 
 
 def render_template(
     template: Path, format_value: Callable[[Any], str], values: Json, *, autoescape: bool = False
 ) -> str:
-    """The text of a template: `format_value` makes of every value what is written; a value that is missing is an error."""
+    """Return the text of a template filled with `values`; a missing value is an error.
+
+    `format_value` makes of every value what is written.
+    """
     return (
         _environment(template.parent, format_value, autoescape)
         .get_template(template.name)
@@ -36,7 +39,10 @@ def render_template(
 
 @cache
 def _environment(folder: Path, format_value: Callable[[Any], str], autoescape: bool) -> Environment:
-    """The reader of the templates of a folder, and of the frame; it keeps those that it has read."""
+    """Return a reader of the templates of a folder and of the frame.
+
+    It keeps those that it has read.
+    """
     return Environment(
         loader=FileSystemLoader([folder, TEMPLATES]),
         autoescape=autoescape,
@@ -49,5 +55,5 @@ def _environment(folder: Path, format_value: Callable[[Any], str], autoescape: b
 
 
 def _isolate(value: object) -> Markup:
-    """The value escaped, and apart from the text around it; what is HTML already stays as it is."""
+    """Escape a value and set it apart from the text around it; HTML stays as it is."""
     return value if isinstance(value, Markup) else Markup("<bdi>{}</bdi>").format(value)

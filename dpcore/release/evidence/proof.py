@@ -69,12 +69,12 @@ PARAMETER_SYMBOLS = {
 
 @value_object
 class ProofStep:
-    """One charge of a plan in the proof: its statistic, derivation, mechanism, spend, law and cost, in words.
+    """One charge of a plan in the proof: statistic, derivation, mechanism, spend, law and cost.
 
-    `sizes` are the sensitivities of n times the value to one row, where they are known before the
-    run, and `group` is how many rows one person has at most; `noise` is how large the noise is, as
-    text, or "". `cost` is what all `times` of it add to the plan's one sum, as text. `column` is
-    the one whose schema is measured by it.
+    In words. `sizes` are the sensitivities of n times the value to one row, where they are known
+    before the run, and `group` is how many rows one person has at most; `noise` is how large the
+    noise is, as text, or "". `cost` is what all `times` of it add to the plan's one sum, as text.
+    `column` is the one whose schema is measured by it.
     """
 
     statistic: str
@@ -117,11 +117,11 @@ def derive_proof(
     problem: BoundedContribution,
     schema_step: tuple[Plan, BudgetDivision] | None = None,
 ) -> Proof:
-    """The proof for a plan of the algorithm that is registered under `name`, for the rows of this problem.
+    """Return the proof for a plan of the algorithm registered under `name`.
 
-    Where the schema is `schema_step` by a plan of its own, within a division of the whole budget,
-    its charges come first, named after columns, and the total is what the ledger's check of both
-    adds up: all that may ever be spent.
+    For the rows of this problem. Where the schema is `schema_step` by a plan of its own, within a
+    division of the whole budget, its charges come first, named after columns, and the total is what
+    the ledger's check of both adds up: all that may ever be spent.
     """
     accountant = plan.accountant
     budget = plan.budget
@@ -159,7 +159,7 @@ def derive_proof(
 
 
 def total_sentence(whole_proof: Proof) -> str:
-    """A sentence that says what the steps of a proof cost together, and which promise that keeps."""
+    """Return a sentence on the joint cost of a proof's steps, and the promise that it keeps."""
     epsilon, delta = whole_proof.promise
     opening = (
         "At the most, however it decides as it goes along" if whole_proof.adaptive else "In all"
@@ -171,7 +171,7 @@ def total_sentence(whole_proof: Proof) -> str:
 
 
 def proof_page(whole_proof: Proof) -> str:
-    """The proof as a page (HTML) to print."""
+    """Return the proof as a page (HTML) to print."""
     steps = []
     first_step_with = {}
     for number, step in enumerate(whole_proof.steps, start=1):
@@ -198,7 +198,7 @@ def proof_page(whole_proof: Proof) -> str:
 
 
 def step_lines(step: ProofStep) -> list[tuple[str, str]]:
-    """The lines of a step by name: the statistic, its sensitivity, the released value, and the cost."""
+    """Return a step's lines by name: statistic, sensitivity, released value and cost."""
     group = step.group
     noise = [("How large the noise is", step.noise)] if step.noise else []
     return [
@@ -213,7 +213,7 @@ def step_lines(step: ProofStep) -> list[tuple[str, str]]:
 
 
 def _sensitivity_text(sizes: dict[str, float], group: int) -> str:
-    """The sensitivities to one row, and to all rows of one person."""
+    """Return a text on the sensitivities to one row, and to all rows of one person."""
     group_text = f"times {group} for {group} rows of one person" if group > 1 else ""
     if not sizes:
         unknown_text = "Known when it is measured, by the same derivation"
@@ -235,7 +235,10 @@ def _proof_step(
     curator_class: type,
     problem: BoundedContribution,
 ) -> ProofStep:
-    """The step of a proof for one charge of a plan; `curator_class` is the curator whose verb it is."""
+    """Return the proof's step for one charge of a plan.
+
+    `curator_class` is the curator whose verb it is.
+    """
     statistic = charge.statistic
     spend = charge.spend
     kind = statistic if isinstance(statistic, type) else type(statistic)
@@ -277,7 +280,7 @@ def _proof_step(
 def _noise_text(
     charge: PlannedEvent, sizes: dict[str, float], problem: BoundedContribution, *, in_rows: bool
 ) -> str:
-    """The standard deviation of the noise of a measurement, with every number that it is made of, in words.
+    """Return a measurement's noise standard deviation and all numbers that make it, in words.
 
     Of counts it is in rows, else a share of the n rows. Where the sensitivity is not known yet, σ
     is a multiple of it.
@@ -318,14 +321,14 @@ def _noise_text(
 
 
 def _curator_method_name(charge: PlannedEvent) -> str:
-    """The curator's verb whose docstring derives a charge."""
+    """Return the name of the curator's method whose docstring derives a charge."""
     if charge.spend.is_subsampled:
         return "measure_sample"
     return {"draw": "draw_parameter"}.get(charge.verb, charge.verb)
 
 
 def _spend_text(spend: Spend) -> str:
-    """A spend with its parameters, in words."""
+    """Return a spend with its parameters, in words."""
     parameters_text = ", ".join(
         f"{PARAMETER_SYMBOLS[name]} = {value:.6g}" for name, value in asdict(spend).items() if value
     )
@@ -355,12 +358,15 @@ def _theorem_text(accounting: type[Accountant]) -> str:
 
 
 def _docstring(documented: Any) -> str:
-    """The docstring of a thing; "" where it has none."""
+    """Return an object's docstring; "" where it has none."""
     return inspect.getdoc(documented) or ""
 
 
 def _relevant_docstring(docstring: str, relevant_names: Sequence[str]) -> str:
-    """A docstring without the paragraphs and items that begin with the name of a spend or workload not `relevant_names`."""
+    """Return a docstring without the parts on spends and workloads that do not matter here.
+
+    Those are the paragraphs and items that begin with a name not among `relevant_names`.
+    """
     relevant_text = ""
     for part in re.split(r"(?=\n\n|\n- )", docstring):
         name_match = re.match(r"(?:\n\n|\n- )(\w+)(?:\([^)]*\)|, [^:]*)?: ", part)
@@ -374,7 +380,7 @@ def _relevant_docstring(docstring: str, relevant_names: Sequence[str]) -> str:
 
 
 def _plain_docstring(docstring: str) -> str:
-    """A docstring without array shapes, raised errors and code names."""
+    """Return a docstring without array shapes, raised errors and code names."""
     docstring = re.sub(
         r"\s*Raises\s[^.]*(?:\.(?=\S)[^.]*)*\.|\s*\(`[^`]*`\)| \([a-z]+,( [a-z])?\)", "", docstring
     )
@@ -382,13 +388,16 @@ def _plain_docstring(docstring: str) -> str:
 
 
 def _paragraphs(docstring: str) -> list[tuple[str, list[str]]]:
-    """The paragraphs of a docstring: of each the text before its list, and the items of that list."""
+    """Split a docstring into paragraphs: each the text before its list, and the list's items."""
     split_parts = (re.split(r"(?:^|\n)\s*- ", part) for part in docstring.split("\n\n"))
     return [(first.strip(), items) for first, *items in split_parts]
 
 
 def _typeset(text: str) -> Markup:
-    """A text as HTML, escaped and in <bdi>, in which _ and ^ make subscripts and superscripts."""
+    """Return a text as HTML, with subscripts for _ and superscripts for ^.
+
+    It is escaped and in <bdi>.
+    """
     marked = re.sub(
         r"_(?:\{([^{}]*)\}|([^\W_]+'?))", r"<sub>\1\2</sub>", f"<bdi>{escape(text)}</bdi>"
     )

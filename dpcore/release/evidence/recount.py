@@ -1,6 +1,7 @@
-"""The joint cost of releases, recomputed from their events by `verify.py`, which holds a copy of this file.
+"""Recompute the joint cost of releases from their events, for `verify.py`.
 
-Nothing here is shared with the program's own accounting, so that two programs have to agree.
+`verify.py` holds a copy of this file. Nothing here is shared with the program's own accounting, so
+that two programs have to agree.
 """
 
 import math
@@ -38,7 +39,7 @@ def require(condition: bool, reason: str) -> None:
 
 
 def gdp_epsilon(mu: float, delta: float) -> float:
-    """The ε at δ of a μ-GDP release: δ = Φ(μ/2 − ε/μ) − e^ε Φ(−μ/2 − ε/μ)."""
+    """Return the ε at δ of a μ-GDP release: δ = Φ(μ/2 − ε/μ) − e^ε Φ(−μ/2 − ε/μ)."""
     from scipy.optimize import brentq
     from scipy.special import log_ndtr
 
@@ -61,7 +62,10 @@ def gdp_epsilon(mu: float, delta: float) -> float:
 
 
 def zcdp_epsilon(rho: float, delta: float) -> float:
-    """The ε at δ of a ρ-zCDP release: the least over Rényi orders a = 1 + e^t (Canonne, Kamath, Steinke 2020)."""
+    """Return the ε at δ of a ρ-zCDP release.
+
+    The least over Rényi orders a = 1 + e^t (Canonne, Kamath, Steinke 2020).
+    """
     from scipy.optimize import minimize_scalar
 
     if rho <= 0 or delta <= 0:
@@ -82,7 +86,10 @@ def zcdp_epsilon(rho: float, delta: float) -> float:
 
 
 def optimal_epsilon(epsilon_each: float, times: int, delta: float) -> float:
-    """The ε at δ of `times` releases of one and the same ε₀ (Kairouz, Oh, Viswanath 2015)."""
+    """Return the ε at δ of `times` releases of one and the same ε₀.
+
+    Source: Kairouz, Oh, Viswanath 2015.
+    """
     import numpy as np
     from scipy.optimize import brentq
     from scipy.special import gammaln
@@ -109,7 +116,10 @@ def optimal_epsilon(epsilon_each: float, times: int, delta: float) -> float:
 
 
 def event_cost(event: dict, accounting: str) -> float:
-    """The amount that one event adds to μ², ρ or Σε; ∞ where the accounting cannot count it."""
+    """Return the amount that one event adds to μ², ρ or Σε.
+
+    ∞ where the accounting cannot count it.
+    """
     from scipy.special import log_expit, ndtri_exp
 
     kind = event["kind"]
@@ -137,7 +147,10 @@ def event_cost(event: dict, accounting: str) -> float:
 
 
 def event_failure_delta(event: dict, epsilon: float) -> float:
-    """The part of δ that one event may take at a total ε: δ₀, or (1 + e^ε) times a draw's error."""
+    """Return the part of δ that one event may take at a total ε.
+
+    It is δ₀, or (1 + e^ε) times a draw's error.
+    """
     factor = 1 + math.exp(min(epsilon, 700.0))
     if event["kind"] == "Drawn":
         return factor * event["error"]
@@ -147,24 +160,27 @@ def event_failure_delta(event: dict, epsilon: float) -> float:
 
 
 def epsilon_of_cost(total: float, delta: float, accounting: str) -> float:
-    """The ε at δ that an additive cost amounts to."""
+    """Return the ε at δ that an additive cost amounts to."""
     if accounting == PURE or total in (0, math.inf):
         return total
     return gdp_epsilon(math.sqrt(total), delta) if accounting == GDP else zcdp_epsilon(total, delta)
 
 
 def total_failure_delta(events: list, epsilon: float) -> float:
-    """The part of δ that all events together may take at a total ε."""
+    """Return the part of δ that all events together may take at a total ε."""
     return math.fsum(e["times"] * event_failure_delta(e, epsilon) for e in events)
 
 
 def total_cost(events: list, accounting: str) -> float:
-    """The Σμ², Σρ or Σε of events; ∞ where the accounting cannot count one of them."""
+    """Return the Σμ², Σρ or Σε of events; ∞ where the accounting cannot count one of them."""
     return math.fsum(e["times"] * event_cost(e, accounting) for e in events)
 
 
 def composed_epsilon(events: list, epsilon: float, delta: float, accounting: str) -> float:
-    """The ε at δ of all events together, whose failures are counted at a promised ε."""
+    """Return the ε at δ of all events together.
+
+    Their failures are counted at a promised ε.
+    """
     remaining_delta = delta - total_failure_delta(events, epsilon)
     if remaining_delta < -1e-12 * delta:
         return math.inf
@@ -197,7 +213,7 @@ def keeps_promise(events: list, epsilon: float, delta: float) -> bool:
 
 
 def unreserved_cost(reserved: list, charges: list, epsilon: float) -> str | None:
-    """Return by what the charges exceed what a ledger reserved for them, in words; None where they never do.
+    """Return how far the charges exceed the ledger's reservation, in words; None if they do not.
 
     Compared in each accounting, as other releases may be added to these by any of them, and in the
     part of δ that failures may take.
@@ -217,7 +233,10 @@ def unreserved_cost(reserved: list, charges: list, epsilon: float) -> str | None
 
 
 def cost_texts(charges: list, accounting: str) -> set[str]:
-    """Return the texts that state the cost of charges: one, or two where a last digit depends on rounding."""
+    """Return the texts that state the cost of charges.
+
+    One, or two where a last digit depends on rounding.
+    """
     if accounting == OPTIMAL:
         total = float(sum(e["times"] for e in charges if e["kind"] != "Drawn"))
     else:
@@ -226,11 +245,11 @@ def cost_texts(charges: list, accounting: str) -> set[str]:
 
 
 def right_guess_chance(events: list, epsilon: float, delta: float) -> float:
-    """The highest chance of a right guess between two neighbouring tables, each as likely as the other before.
+    """Return the highest chance of guessing rightly between two neighbouring tables.
 
-    Exact for Gaussian noise, Φ(μ/2). Else no more than (ε, δ) allows, ½ + (δ + (1 − δ)
-    tanh(ε/2))/2, nor than ½ + t/2 with t log((1 + t)/(1 − t)) = ρ, of which events of failure and
-    errors of samplers take their part.
+    Each table is as likely as the other before. Exact for Gaussian noise, Φ(μ/2). Else no more than
+    (ε, δ) allows, ½ + (δ + (1 − δ) tanh(ε/2))/2, nor than ½ + t/2 with t log((1 + t)/(1 − t)) = ρ,
+    of which events of failure and errors of samplers take their part.
     """
     from scipy.optimize import brentq
     from scipy.special import ndtr
@@ -254,7 +273,7 @@ def right_guess_chance(events: list, epsilon: float, delta: float) -> float:
 
 
 def odds_bound(epsilon: float, delta: float) -> tuple[float, float]:
-    """The largest factor on the odds of a suspicion, and the probability with which it may be exceeded: η.
+    """Return the largest factor on a suspicion's odds, and how likely it is exceeded: η.
 
     On {L > t}, of probability p under one table, the other one's is at most e^−t p, so that p (1 −
     e^(ε−t)) ≤ δ; at t = ε − log(1 − δ/η) that is p ≤ η. η is 100 δ, or √δ where that is less.

@@ -1,6 +1,7 @@
-"""A release as an entry of the public registry of deployments, tier 3: facts filled in, free text left to people.
+"""Make a release's entry for the public registry of deployments, tier 3.
 
-The registry is opendp/deployments-registry-data; its schema is in the tests.
+Facts are filled in, free text is left to people. The registry is opendp/deployments-registry-data;
+its schema is in the tests.
 """
 
 import json
@@ -17,7 +18,10 @@ _MARKDOWN_CHARS = re.compile(
 
 
 def registry_entry(facts: Json, releases: int) -> str:
-    """The registry's record (YAML) for the facts of a release, which is the last of `releases` of its data set."""
+    """Return the registry entry (YAML) for the facts of a release.
+
+    The release is the last of `releases` of its data set.
+    """
     charges = [c for c in facts["promise"]["charges"] if c["kind"] != "Drawn"]
     charge_texts = ", ".join(
         f"{c['times']} × {_charge_text(c)}" for c in charges[:MAX_NAMED_CHARGES]
@@ -38,7 +42,10 @@ def registry_entry(facts: Json, releases: int) -> str:
 
 
 def _quote_for_yaml(value: object) -> str:
-    """A number as YAML writes it; a person's text for between its quotes: one line, without markdown or formulas."""
+    """Return a number as YAML writes it, or a person's text safe between YAML quotes.
+
+    The text is one line, without markdown or formulas.
+    """
     if isinstance(value, float):
         return re.sub(r"^(-?\d+)e", r"\1.0e", repr(value))  # YAML would read 1e-06 as text
     line = "".join(c if c.isprintable() else "\ufffd" for c in str(value))
@@ -46,7 +53,7 @@ def _quote_for_yaml(value: object) -> str:
 
 
 def _charge_text(charge: Json) -> str:
-    """A charge with its parameters, in words."""
+    """Return a charge with its parameters, in words."""
     parameters = ", ".join(
         f"{k} = {v:.4g}"
         for k, v in charge.items()

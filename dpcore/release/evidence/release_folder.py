@@ -1,6 +1,7 @@
-"""The files of a release's folder, as whoever judges them reads them; `verify.py` holds a copy of this.
+"""Read the files of a release's folder, as whoever judges them reads them.
 
-Nothing here follows a link, waits on a pipe, or reads a byte twice without a look at its hash.
+`verify.py` holds a copy of this. Nothing here follows a link, waits on a pipe, or reads a byte
+twice without a look at its hash.
 """
 
 import hashlib
@@ -48,12 +49,12 @@ MAX_FOLDER_FILES = 1000  # of a folder that is looked at
 
 
 def statement(files: dict, key: str) -> bytes:
-    """The bytes that a ledger's owner signs: every file's SHA-256, and the public key."""
+    """Return the bytes that a ledger's owner signs: every file's SHA-256, and the public key."""
     return json.dumps({"files": files, "format": 1, "key": key}, sort_keys=True).encode()
 
 
 def hashes(folder: Path) -> dict:
-    """The SHA-256 of every file of a release except the signature."""
+    """Return the SHA-256 of every file of a release except the signature."""
     names = sorted(name for name in os.listdir(folder) if name != SIGNED)
     require(
         len(names) <= MAX_FOLDER_FILES,
@@ -63,14 +64,17 @@ def hashes(folder: Path) -> dict:
 
 
 def digest(path: Path) -> str:
-    """The SHA-256 of a file; "no file" for a link, a pipe, a device or a folder."""
+    """Return the SHA-256 of a file; "no file" for a link, a pipe, a device or a folder."""
     with open_regular_file(path) as file:
         return NO_FILE if file is None else hashlib.file_digest(file, "sha256").hexdigest()  # type: ignore[arg-type]
 
 
 @contextmanager
 def open_regular_file(path: Path, max_bytes: int = MAX_FILE_BYTES) -> Iterator[BinaryIO | None]:
-    """The opened file, or None for anything that is not a regular file, or longer than `max_bytes` bytes."""
+    """Open a regular file to read it; None for anything else, such as a link.
+
+    Raises WrongError for a file longer than `max_bytes` bytes, or one that cannot be opened.
+    """
     try:
         if not stat.S_ISREG(os.lstat(path).st_mode):
             yield None
@@ -89,7 +93,7 @@ def open_regular_file(path: Path, max_bytes: int = MAX_FILE_BYTES) -> Iterator[B
 
 
 class ReleaseFolder:
-    """A release's folder: the hashes of its files, taken once, and its JSON files with only the fields they may have.
+    """A release's folder: file hashes, taken once, and JSON files with only allowed fields.
 
     What is read later is refused where it is not what was hashed.
     """
@@ -115,11 +119,11 @@ class ReleaseFolder:
         return self._json("account.json", ACCOUNT_CHECK)
 
     def hash_of(self, name: str) -> str | None:
-        """The hash of a file as it was when the folder was looked at; None where there was none."""
+        """Return a file's hash as it was when the folder was read; None where there was none."""
         return self.signature_hash if name == SIGNED else self.hashes.get(name)
 
     def read(self, name: str) -> bytes:
-        """The content of a file that is read whole; WrongError for a link, or where it changed in between."""
+        """Return a whole file's content; WrongError for a link or a file changed in between."""
         with open_regular_file(self.path / name, MAX_TEXT_BYTES) as file:
             if file is None:
                 raise WrongError(f"{name}: no regular file")
@@ -131,7 +135,7 @@ class ReleaseFolder:
         return content
 
     def lines(self, name: str) -> Iterator[str]:
-        """The lines of a text file of any length, one after the other; read as `read` does."""
+        """Yield the lines of a text file of any length; read as `read` does."""
         hasher = hashlib.sha256()
         with open_regular_file(self.path / name) as file:
             if file is None:

@@ -1,10 +1,10 @@
-"""The questions of NIST SP 800-226 about a release, answered from its facts: a page to print, and a file of it.
+"""Answer the questions of NIST SP 800-226 about a release from its facts.
 
-The guidelines draw a pyramid: the guarantee on top (unit, ε), below it how it was made
-(correctness, utility, bias, side channels), at the bottom what all of that stands on (trust,
-access, exposure of what was collected). Every question has one answer: proved, by arithmetic that
-can be done again; measured, on this release; declared, by whoever made it; or not covered, which is
-said and not left out. The template holds them.
+A page to print, and a file of it. The guidelines draw a pyramid: the guarantee on top (unit, ε),
+below it how it was made (correctness, utility, bias, side channels), at the bottom what all of that
+stands on (trust, access, exposure of what was collected). Every question has one answer: proved, by
+arithmetic that can be done again; measured, on this release; declared, by whoever made it; or not
+covered, which is said and not left out. The template holds them.
 Source: Near, Darais, Lefkovitz, Howarth 2025, NIST SP 800-226.
 """
 
@@ -14,9 +14,9 @@ from .printing import TEMPLATES, ReleaseFacts, render_page
 
 
 def review_page(facts: ReleaseFacts, release: int) -> str:
-    """The answers to all questions, from the facts of a release, as an HTML page to print.
+    """Return the answers to all NIST questions about a release, as an HTML page to print.
 
-    `release` is its number among those of its data set.
+    Made from its facts. `release` is its number among those of its data set.
     """
     promise_words = Promise.of_release(facts).sentences
     extra_values = {

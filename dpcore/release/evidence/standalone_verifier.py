@@ -1,4 +1,7 @@
-"""The verifier as one file that stands alone, with a copy of all that it imports from this program."""
+"""Build the source of the verifier as one standalone file.
+
+With a copy of all that it imports from this program.
+"""
 
 import inspect
 import re
@@ -28,13 +31,13 @@ RELATIVE_IMPORT = re.compile(r"^from \.[\w.]* import (?:\([^)]*\)|[^(\n]*)\n", r
 
 
 def _source_without_imports(module: ModuleType) -> str:
-    """The source of a module without its docstring and its imports from this program."""
+    """Return a module's source without its docstring and its imports from this program."""
     source = inspect.getsource(module)
     return RELATIVE_IMPORT.sub("", source.replace(f'"""{module.__doc__}"""', "", 1)).strip()
 
 
 def _standalone_source() -> str:
-    """The source of verify.py: in place of its imports from this program stands what they import."""
+    """Return the source of verify.py: its imports from this program replaced by their code."""
     source = inspect.getsource(verifier)
     first_import = RELATIVE_IMPORT.search(source)
     if first_import is None:

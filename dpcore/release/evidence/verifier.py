@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Verify a release: its files, its signature, its account, what it says it costs and what it says that means.
+"""Verify a release: files, signature, account, claimed cost and what that cost means.
 
     python -I verify.py FOLDER --key HEX [--earlier FOLDER] [--ledger L.sqlite]
 
@@ -87,7 +87,7 @@ UNCHECKED_CLAIMS = (  # what no check can find out from the files
 
 
 def link(previous: str, row: dict) -> str:
-    """The hash that links a release to the one before in its data set's account."""
+    """Return the hash that links a release to the previous one in its data set's account."""
     hashed_fields = {name: value for name, value in row.items() if name != "link"}
     return hashlib.sha256(
         f"{previous}{json.dumps(hashed_fields, sort_keys=True)}".encode()
@@ -98,15 +98,16 @@ _encode_json = json.JSONEncoder(default=repr).encode
 
 
 def keyed_row_hash(key: bytes, previous: str, table: str, row: Iterable) -> str:
-    """The keyed hash of a ledger's row and of the hash before it."""
+    """Return the keyed hash of a ledger's row and of the hash before it."""
     text = _encode_json([previous, table, list(row)])
     return hmac.digest(key, text.encode("utf-8", "surrogatepass"), "sha256").hex()
 
 
 def chain_problems(key: bytes, previous: str, entries: Iterable, rows: dict) -> list:
-    """Descriptions of changed, removed or inserted rows of a ledger, found by following its chain.
+    """Return descriptions of changed, removed or inserted rows of a ledger.
 
-    `entries` are those of the chain, `rows` those of each table by their number.
+    Found by following its chain. `entries` are those of the chain, `rows` those of each table by
+    their number.
     """
     problems = []
     remaining_rows = {place: dict(table_rows) for place, table_rows in rows.items()}
@@ -146,7 +147,10 @@ def _check_signature(folder: ReleaseFolder, key: str | None = None) -> str:
 
 
 def _check_fields(folder: ReleaseFolder) -> str:
-    """Read the JSON files, which raises WrongError for an unknown field, or a value out of its range."""
+    """Check that the JSON files have only known fields, each within its range.
+
+    Reading them raises WrongError for an unknown field, or a value out of its range.
+    """
     rows = len(folder.account["releases"])
     columns = len(folder.facts["schema"]["columns"])
     return f"every field is known and within its range; {columns} column(s), {rows} release(s)"
@@ -310,7 +314,10 @@ def _check_earlier_release(folder: ReleaseFolder, path: Path) -> str:
 
 
 def _check_ledger(folder: ReleaseFolder, path: Path) -> str:
-    """The check against the owner's own ledger file, the only one with the key of the chain."""
+    """Check the release against the owner's own ledger file.
+
+    That is the only file with the key of the chain.
+    """
     require(stat.S_ISREG(path.stat().st_mode), "the ledger is no regular file")
     db = sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True)
     try:
@@ -365,7 +372,10 @@ def _check_ledger(folder: ReleaseFolder, path: Path) -> str:
 def run_checks(
     path: Path, key: str | None = None, earlier: Path | None = None, ledger: Path | None = None
 ) -> list:
-    """The result (holds, name, finding) of every check; no fault of a folder stops the later checks."""
+    """Run every check on a folder and return (holds, name, finding) of each.
+
+    No fault of a folder stops the later checks.
+    """
     checks_by_name: dict[str, tuple[Callable[..., str], Any]] = {
         "files": (check_files, ()),
         "signature": (_check_signature, (key,)),
@@ -400,7 +410,10 @@ def run_checks(
 
 
 def main() -> None:
-    """Print one line for each check; exit with 1 unless all hold, with 2 where nothing can be judged."""
+    """Print one line for each check; exit with 1 unless all hold.
+
+    Exit with 2 where nothing can be judged.
+    """
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("folder", type=Path, metavar="FOLDER", help="the release to judge")
     parser.add_argument(

@@ -1,1 +1,4 @@
-"""The lasting account of all releases about a data set: the ledger's file, drafts and signing keys."""
+"""The lasting account of all releases about a data set.
+
+The ledger's file, drafts and signing keys.
+"""

@@ -1,4 +1,6 @@
-"""The ledger file: tables to which rows are only added, chained by keyed hashes; and the files that lie beside it.
+"""Read and write the ledger file: append-only tables, chained by keyed hashes.
+
+And the files that lie beside it.
 
 `resolve_ledger_path` is the one place where a ledger's name becomes its path: what lies beside it
 lies beside the file, not beside a link to it. `open_connection` is the one place where a ledger is
@@ -65,7 +67,7 @@ COLUMN_TYPES = {
 
 
 def append_row(db: sqlite3.Connection, table: str, **fields: Any) -> tuple[int, str]:
-    """Add a row to a table and its entry to the chain; return the row's number and the entry's hash."""
+    """Add a row to a table and its entry to the chain; return the row's number and entry's hash."""
     last_entry = db.execute("SELECT seq, hash FROM chain ORDER BY seq DESC LIMIT 1").fetchone()
     meta = db.execute("SELECT * FROM meta").fetchone()
     seq = last_entry["seq"] + 1 if last_entry else 1
@@ -83,10 +85,10 @@ def append_row(db: sqlite3.Connection, table: str, **fields: Any) -> tuple[int, 
 
 
 def read_and_check(db: sqlite3.Connection) -> tuple[LedgerRows, list[str]]:
-    """All rows of a ledger, and the changes made to it from outside: in pages, tables, triggers or rows.
+    """Return all rows of a ledger, and descriptions of the changes made to it from outside.
 
-    Read inside the caller's transaction. Where there are changes, rows may be of any type, and all
-    may be missing.
+    Changes in pages, tables, triggers or rows. Read inside the caller's transaction. Where there
+    are changes, rows may be of any type, and all may be missing.
     """
     rows = {}
     problems = _schema_problems(
@@ -108,7 +110,10 @@ def read_and_check(db: sqlite3.Connection) -> tuple[LedgerRows, list[str]]:
 
 
 def missing_entry_reasons(rows: LedgerRows, receipt: Any) -> list[str]:
-    """The reason why this ledger lacks the entry that a receipt {"id", "entry", "hash"} names; [] when it has it."""
+    """Return why this ledger lacks the entry that a receipt names; [] when it has it.
+
+    The receipt is {"id", "entry", "hash"}.
+    """
     try:
         ledger_id = receipt["id"]
         number = receipt["entry"]
@@ -128,14 +133,17 @@ def missing_entry_reasons(rows: LedgerRows, receipt: Any) -> list[str]:
 
 
 class UnusableLedgerError(InputError):
-    """The error for a ledger that cannot be read or written now; what was charged before stays charged."""
+    """The error for a ledger that cannot be read or written now.
+
+    What was charged before stays charged.
+    """
 
 
 def resolve_ledger_path(path: str | Path) -> Path:
-    """The one path of the ledger that a name stands for, whatever links, `..` or working folder the name goes by.
+    """Return the one path of the ledger that a name stands for.
 
-    Raises InputError for a link that leads nowhere: a ledger would begin anew where an old one is
-    out of reach.
+    Whatever links, `..` or working folder the name goes by. Raises InputError for a link that leads
+    nowhere: a ledger would begin anew where an old one is out of reach.
     """
     name = str(path)[:200]
     try:
@@ -152,7 +160,10 @@ def resolve_ledger_path(path: str | Path) -> Path:
 
 
 def is_new_ledger(path: Path) -> bool:
-    """Whether a path has no ledger yet: no file, or an empty one, left by a full disk before the first charge."""
+    """Return whether a path has no ledger yet: no file, or an empty one.
+
+    An empty one was left by a full disk before the first charge.
+    """
     try:
         path = resolve_ledger_path(path)
         if not os.path.lexists(path):
@@ -167,7 +178,10 @@ def is_new_ledger(path: Path) -> bool:
 
 
 def _is_unfinished_new_ledger(path: Path) -> bool:
-    """Whether a file holds the beginning of a ledger that was never laid out, which SQLite takes back here."""
+    """Return whether a file holds the beginning of a ledger whose tables were never created.
+
+    SQLite takes such a beginning back here.
+    """
     if not os.path.lexists(f"{path}-journal"):
         return False
     with (
@@ -179,7 +193,7 @@ def _is_unfinished_new_ledger(path: Path) -> bool:
 
 
 def _was_charged(path: Path) -> bool:
-    """Whether a budget was ever used in this ledger, by what lies beside it."""
+    """Return whether budget was ever used in this ledger, judging by the files beside it."""
     return os.path.lexists(f"{path}{CHECKED_SUFFIX}")
 
 
@@ -187,10 +201,10 @@ def _was_charged(path: Path) -> bool:
 def open_connection(
     path: Path, wait: float, *, create: bool = False
 ) -> Iterator[sqlite3.Connection]:
-    """A connection without implicit transactions to a ledger, which `create` makes if the file is new.
+    """Open a connection without implicit transactions to a ledger.
 
-    Every error of SQLite becomes an InputError that names the file, as does anything in its place
-    that is no file.
+    `create` makes the ledger if the file is new. Every error of SQLite becomes an InputError that
+    names the file, as does anything in its place that is no file.
     """
     db = _connect(path, wait, create=create)
     try:
@@ -255,7 +269,7 @@ def _check_neighbouring_files(path: Path) -> None:
 
 
 def _sqlite_uri(path: Path) -> str:
-    """The address by which SQLite opens a file that is there, and makes none."""
+    """Return the address by which SQLite opens an existing file and never makes one."""
     return f"{path.absolute().as_uri()}?mode=rw"
 
 
@@ -275,7 +289,10 @@ def check_file_format(db: sqlite3.Connection, path: Path) -> None:
 
 @contextmanager
 def read_errors_as_unusable(path: Path) -> Iterator[None]:
-    """A context that turns any error from reading a ledger's content into one that names the file."""
+    """Turn any error from reading a ledger's content into one that names the file.
+
+    A context manager.
+    """
     try:
         yield
     except Exception as error:
@@ -283,12 +300,15 @@ def read_errors_as_unusable(path: Path) -> Iterator[None]:
 
 
 def unusable_error(path: Path, reason: object) -> UnusableLedgerError:
-    """The error for a file whose content is not a ledger's."""
+    """Return the error for a file whose content is not a ledger's."""
     return UnusableLedgerError(f"{str(path)[:200]}: not usable as a ledger: {_short_text(reason)}")
 
 
 def open_regular_file(path: str | Path, mode: str) -> IO[Any]:
-    """A regular file beside a ledger, opened to be read ("rb") or written; OSError for a link or anything else."""
+    """Open a regular file beside a ledger to read ("rb") or write.
+
+    OSError for a link or anything else.
+    """
     flags = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
     handle = os.open(
         path, flags | (os.O_RDONLY if mode == "rb" else os.O_WRONLY | os.O_CREAT), 0o600
@@ -300,7 +320,7 @@ def open_regular_file(path: str | Path, mode: str) -> IO[Any]:
 
 
 def utc_now() -> str:
-    """The current time in UTC, in the format of the ledger."""
+    """Return the current time in UTC, in the format of the ledger."""
     return datetime.now(UTC).isoformat(timespec="seconds")
 
 
@@ -326,14 +346,14 @@ def _create_tables(db: sqlite3.Connection, ledger: str, key: bytes, time: str) -
 
 
 def _has_no_tables(db: sqlite3.Connection) -> bool:
-    """Whether the file holds no table yet, and calls itself nothing."""
+    """Return whether the file holds no table yet and has no application id."""
     tables = db.execute("SELECT COUNT(*) FROM sqlite_master").fetchone()[0]
     return tables == 0 and db.execute("PRAGMA application_id").fetchone()[0] == 0
 
 
 @cache
 def _expected_objects() -> list[tuple[Any, ...]]:
-    """The type, name, table and SQL of every object in the schema."""
+    """Return the type, name, table and SQL of every object in the schema."""
     db = sqlite3.connect(":memory:")
     try:
         _create_tables(db, "", b"", "")
@@ -343,7 +363,7 @@ def _expected_objects() -> list[tuple[Any, ...]]:
 
 
 def _schema_problems(objects: list[tuple[Any, ...]]) -> list[str]:
-    """Descriptions of tables and triggers that are missing, changed or added."""
+    """Return descriptions of tables and triggers that are missing, changed or added."""
     actual = {name: (kind, table, sql) for kind, name, table, sql in objects}
     expected = {name: (kind, table, sql) for kind, name, table, sql in _expected_objects()}
     problems = [
@@ -363,9 +383,10 @@ def _schema_problems(objects: list[tuple[Any, ...]]) -> list[str]:
 
 
 def _row_problems(rows: LedgerRows, sequences: list[tuple[Any, ...]]) -> list[str]:
-    """Descriptions of changed, removed or inserted rows, found by following the chain from its beginning.
+    """Return descriptions of changed, removed or inserted rows.
 
-    `sequences` are the tables that number their rows, each with its last number.
+    Found by following the chain from its beginning. `sequences` are the tables that number their
+    rows, each with its last number.
     """
     if len(rows["meta"]) != 1:
         return ["the ledger's own row was removed"]
@@ -390,18 +411,18 @@ def _row_problems(rows: LedgerRows, sequences: list[tuple[Any, ...]]) -> list[st
 
 
 def _has_column_types(table: str, row: sqlite3.Row) -> bool:
-    """Whether every value of a row has its column's type."""
+    """Return whether every value of a row has its column's type."""
     return [type(value) for value in row] == COLUMN_TYPES[table]
 
 
 def _genesis_hash(meta: sqlite3.Row) -> str:
-    """The hash that the chain begins with."""
+    """Return the hash that the chain begins with."""
     return keyed_row_hash(
         meta["key"], str(FORMAT_VERSION), "meta", (meta["seq"], meta["ledger"], meta["time"])
     )
 
 
 def _short_text(message: object) -> str:
-    """An error in at most 200 printable characters."""
+    """Return an error's message in at most 200 printable characters."""
     text = str(message) or type(message).__name__
     return "".join(c if c.isprintable() else "\ufffd" for c in text[:200])

@@ -1,7 +1,7 @@
-"""The draft of a release: a hidden folder beside its future one, which it becomes when all is written.
+"""Write a release in a draft: a hidden folder that becomes the release's when all is written.
 
-It is made after the charge, so that the ledger names every draft that a kill may leave, and the
-next command tidies up.
+It lies beside its future one. It is made after the charge, so that the ledger names every draft
+that a kill may leave, and the next command tidies up.
 """
 
 import json
@@ -34,7 +34,10 @@ RELEASE_FILE_ENDINGS = (
 
 
 def check_release_folder(folder: Path) -> None:
-    """Raise InputError unless `folder` is new or empty and can be made: no release is ever overwritten."""
+    """Raise InputError unless `folder` is new or empty and can be made.
+
+    No release is ever overwritten.
+    """
     reason = "cannot be made here"
     with suppress(OSError, ValueError):  # such as a name too long, or no text
         parent = folder.absolute().parent
@@ -55,16 +58,19 @@ def check_release_folder(folder: Path) -> None:
 
 
 def release_and_draft_paths(folder: Path, key_name: str) -> tuple[Path, Path]:
-    """The one path of a release's folder, and that of its draft beside it, which is called after its noise's key."""
+    """Return the one path of a release's folder, and that of its draft beside it.
+
+    The draft is called after its noise's key.
+    """
     parent = Path(os.path.realpath(folder.absolute().parent))
     return parent / folder.name, parent / f"{_draft_prefix(folder)}{key_name}"
 
 
 @contextmanager
 def open_draft(draft_folder: Path) -> Iterator[Path]:
-    """The hidden folder `draft_folder`, new and empty; gone when the block ends, unless it became the release's folder.
+    """Create the hidden folder `draft_folder`, new and empty, and remove it when the block ends.
 
-    Raises OSError where it cannot be made.
+    It stays if it became the release's folder. Raises OSError where it cannot be made.
     """
     _remove_draft(draft_folder)  # of an earlier attempt
     draft_folder.mkdir(mode=0o700)
@@ -75,9 +81,10 @@ def open_draft(draft_folder: Path) -> Iterator[Path]:
 
 
 def move_draft_into_place(draft_folder: Path, folder: Path, charge_time: str) -> None:
-    """Make a finished draft the release's folder, in one last step after which nothing is left to do.
+    """Make a finished draft the release's folder, in one last step.
 
-    Its files get the time of the charge: a later one would tell how long the release took.
+    Nothing is left to do after it. Its files get the time of the charge: a later one would tell how
+    long the release took.
     """
     timestamp = datetime.fromisoformat(charge_time).timestamp()
     for path in (*draft_folder.iterdir(), draft_folder):
@@ -91,11 +98,11 @@ def move_draft_into_place(draft_folder: Path, folder: Path, charge_time: str) ->
 
 
 def tidy_stopped_releases(ledger: Path) -> list[str]:
-    """A sentence for each release that was stopped after its charge, which says how it was tidied up.
+    """Tidy up after releases stopped after their charge; return a sentence for each.
 
-    One that was written whole is noted as released. Of another nothing stays but its charge and the
-    key of its noise, with which a later attempt finishes it. Those that another process still works
-    on are left alone.
+    The sentence says how. One that was written whole is noted as released. Of another nothing stays
+    but its charge and the key of its noise, with which a later attempt finishes it. Those that
+    another process still works on are left alone.
     """
     if not CAN_LOCK or not os.path.exists(ledger):
         return []
@@ -117,7 +124,10 @@ def tidy_stopped_releases(ledger: Path) -> list[str]:
 
 
 def _tidy_release(store: LedgerStore, release: UnfinishedRelease, key: NoiseKey | str) -> str:
-    """Tidy up after one release that was stopped, whose `key` this process holds; return what was done, in words."""
+    """Tidy up after one release that was stopped; return what was done, in words.
+
+    This process holds its `key`.
+    """
     message = f"{release.description} was stopped"
     if release.folder is not None and _contains_release(release.folder, store, release.entry):
         store.add_note(release.entry, "released", finished_release_note(release.folder))
@@ -135,7 +145,10 @@ def _tidy_release(store: LedgerStore, release: UnfinishedRelease, key: NoiseKey 
 
 @contextmanager
 def _hold_release(store: LedgerStore, release: UnfinishedRelease) -> Iterator[NoiseKey | str]:
-    """The key of a release's noise, held; of one that has none, GONE, while its draft is held; or BUSY."""
+    """Hold a release's noise key, or its draft if there is no key, until the block ends.
+
+    Yields the key; MISSING where the release has none and its draft is held; or HELD_ELSEWHERE.
+    """
     if release.noise_key_name:
         with hold_key(store.path, release.noise_key_name) as key:
             yield key
@@ -151,7 +164,10 @@ def _hold_release(store: LedgerStore, release: UnfinishedRelease) -> Iterator[No
 
 
 def _has_program_folders(release: UnfinishedRelease) -> bool:
-    """Whether the folders of a release are such as this program writes; nothing else is ever removed."""
+    """Return whether a release's folders look like those that this program writes.
+
+    Nothing else is ever removed.
+    """
     if release.draft is None or release.folder is None:
         return True
     return release.draft.parent == release.folder.parent and release.draft.name.startswith(
@@ -160,17 +176,17 @@ def _has_program_folders(release: UnfinishedRelease) -> bool:
 
 
 def _is_still_unfinished(store: LedgerStore, release: UnfinishedRelease) -> bool:
-    """Whether a release has not ended by now."""
+    """Return whether a release has not ended by now."""
     return any(other.entry == release.entry for other in store.list_unfinished())
 
 
 def _is_key_needed(store: LedgerStore, key_name: str) -> bool:
-    """Whether a release that has not ended draws its noise with the key of this name."""
+    """Return whether an unfinished release draws its noise with the key of this name."""
     return any(release.noise_key_name == key_name for release in store.list_unfinished())
 
 
 def finished_release_note(folder: Path) -> str:
-    """The note that a ledger keeps of a finished release: the hashes of its data files and of its signature."""
+    """Return the ledger's note on a finished release: hashes of data files and signature."""
     facts = json.loads((folder / "release.json").read_text(encoding="utf-8"))
     return json.dumps(
         {**facts["files"], verifier.SIGNED: verifier.digest(folder / verifier.SIGNED)}
@@ -179,7 +195,7 @@ def finished_release_note(folder: Path) -> str:
 
 @contextmanager
 def _lock_folder(folder: Path) -> Iterator[bool | None]:
-    """Whether this process now holds the lock on a folder; None where there is no folder."""
+    """Yield whether this process now holds the lock on a folder; None without a folder."""
     try:
         handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
     except OSError:
@@ -192,7 +208,7 @@ def _lock_folder(folder: Path) -> Iterator[bool | None]:
 
 
 def _contains_release(folder: Path, store: LedgerStore, entry: int) -> bool:
-    """Whether a folder contains the release of this entry in this ledger, as it was signed."""
+    """Return whether a folder contains this entry's release in this ledger, as it was signed."""
     with suppress(Exception):  # a folder may hold anything
         facts = json.loads((folder / "release.json").read_text(encoding="utf-8"))
         is_valid = all(

@@ -1,4 +1,4 @@
-"""Writing that survives a power cut, and locks on files that end with the process that holds them."""
+"""Write files so that they survive a power cut, and lock files for a process's lifetime."""
 
 import os
 from contextlib import suppress
@@ -13,7 +13,10 @@ CAN_LOCK = fcntl is not None
 
 
 def lock_file(handle: int) -> None:
-    """Lock an opened file for this process, once nobody else holds it; nothing where files cannot be locked."""
+    """Lock an opened file for this process, once nobody else holds it.
+
+    Does nothing where files cannot be locked.
+    """
     if fcntl is not None:
         fcntl.flock(handle, fcntl.LOCK_EX)
 
@@ -30,14 +33,20 @@ def try_lock(handle: int) -> bool:
 
 
 def write_to_disk(handle: int, content: bytes) -> None:
-    """Write bytes into an opened file, and wait until they are on the disk; OSError where it is full."""
+    """Write bytes into an opened file, and wait until they are on the disk.
+
+    OSError where it is full.
+    """
     while content:
         content = content[os.write(handle, content) :]
     os.fsync(handle)
 
 
 def sync_to_disk(path: Path) -> None:
-    """Wait until a file, or the names in a folder, are on the disk; OSError where they cannot be."""
+    """Wait until a file, or the names in a folder, are on the disk.
+
+    OSError where they cannot be.
+    """
     handle = os.open(path, os.O_RDONLY)
     try:
         os.fsync(handle)

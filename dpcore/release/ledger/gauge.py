@@ -1,4 +1,7 @@
-"""The budget of a data set as shares that add up, in one picture and one line for pages and files alike."""
+"""Show a data set's budget as shares that add up, in one picture and one line.
+
+For pages and files alike.
+"""
 
 import math
 
@@ -10,11 +13,11 @@ SHARE_TOLERANCE = 1e-9  # shares that differ by less are the same
 
 
 def budget_gauge(used_share: float | None, release_share: float = 0.0) -> tuple[str, str, str]:
-    """Return the picture (HTML) and the words for the shares of the whole budget, 0 to 1, used before and `release_share`.
+    """Return the picture (HTML), the words and the percentage text for shares of a budget.
 
-    The last of the three is the share of `release_share` alone.
-
-    None was used before as far as is known where no budget record is named.
+    `used_share` is the share of the whole budget, 0 to 1, used before; `release_share` that of this
+    release. The last of the three is the text of `release_share` alone. None was used before as far
+    as is known where no budget record is named.
 
     Shares are in whole percent, rounded up, and what is left is what remains of 100. As ε does not
     add up, the words say how many more releases like this one fit in.
@@ -69,7 +72,10 @@ def budget_gauge(used_share: float | None, release_share: float = 0.0) -> tuple[
 
 
 def fitting_release_count(remaining_share: float, release_share: float) -> int:
-    """Return how many releases that take a `share` each fit into the `remaining_share`; both are of the whole budget."""
+    """Return how many releases of `release_share` each fit into the `remaining_share`.
+
+    Both are shares of the whole budget.
+    """
     return math.floor(remaining_share / release_share + SHARE_TOLERANCE)
 
 

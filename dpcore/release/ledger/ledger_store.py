@@ -65,10 +65,10 @@ SHOWN_RELEASE_COLUMNS = (
 
 
 class LedgerStore:
-    """A ledger file, opened for each call and closed after it, so that processes and threads may share it.
+    """A ledger file that is opened for each call and closed after it.
 
-    `create` makes it where there is none. Raises InputError for a file that is no ledger, or that
-    was tampered with.
+    So that processes and threads may share it. `create` makes it where there is none. Raises
+    InputError for a file that is no ledger, or that was tampered with.
     """
 
     def __init__(self, path: str | Path, *, create: bool = False) -> None:
@@ -118,19 +118,26 @@ class LedgerStore:
         return reservation
 
     def find_reservation(self, release: int) -> Reservation:
-        """The reservation of a release that was charged before; its data set has spent what it had spent then."""
+        """Return the reservation of a release that was charged before.
+
+        Its data set's spent budget is that of then.
+        """
         with transaction(self.path, RESERVATION_WAIT_SECONDS) as (db, _):
             return unfinished_releases.read_reservation(db, release)
 
     def signing_public_key(self) -> str:
-        """The public key that signs this ledger's releases; "" before the first one that was to be signed."""
+        """Return the public key that signs this ledger's releases.
+
+        "" before the first one that was to be signed.
+        """
         with transaction(self.path, RESERVATION_WAIT_SECONDS) as (db, _):
             return unfinished_releases.read_signer(db)
 
     def matching_unfinished(self, request: BudgetRequest, identity: str) -> list[UnfinishedRelease]:
-        """The releases that were charged for this very request and never ended; `identity` is all but the table.
+        """Return the releases charged for this very request that never ended.
 
-        The table is read again only where there may be one.
+        `identity` is all but the table. The table is read again only where there may be such a
+        release.
         """
         candidates = [
             one
@@ -145,10 +152,10 @@ class LedgerStore:
         return [one for one in candidates if one.is_of_table(fingerprint)]
 
     def _identify_table(self, request: BudgetRequest) -> TableIdentity | None:
-        """What a request's table is known by, found before the ledger is locked, as reading it may take minutes.
+        """Return the marks of a request's table, found before the ledger is locked.
 
-        Nothing of the ledger was checked yet, so its key may be another one later; None where it
-        has none.
+        Reading it may take minutes. Nothing of the ledger was checked yet, so its key may be
+        another one later; None where it has none.
         """
         with chain.open_connection(self.path, RESERVATION_WAIT_SECONDS) as db:
             row = db.execute("SELECT key FROM meta").fetchone()
@@ -166,9 +173,10 @@ class LedgerStore:
         return identity
 
     def account(self, release: int) -> Json:
-        """The account that a release is published with: its data set's charges so far, each linked to the last.
+        """Return the account to publish with a release: its data set's charges so far.
 
-        Times, charges and totals only; the hashes are those of the ledger's chain.
+        Each is linked to the last. Times, charges and totals only; the hashes are those of the
+        ledger's chain.
         """
         with transaction(self.path, RESERVATION_WAIT_SECONDS) as (db, _):
             dataset_row = db.execute(
@@ -211,24 +219,27 @@ class LedgerStore:
             chain.append_row(db, "states", release=release, state=state, note=note, time=utc_now())
 
     def measuring_entries(self, release: int) -> dict[str, int]:
-        """The entry that measured each column of a release's data set before it, by `provenance.column_digest`."""
+        """Return the earlier entry that measured each column of a release's data set.
+
+        By `provenance.column_digest`.
+        """
         with transaction(self.path, RESERVATION_WAIT_SECONDS) as (db, _):
             return earlier_measuring_entries(db, release)
 
     def list_unfinished(self) -> list[UnfinishedRelease]:
-        """The releases that were charged and whose end was never noted, with what is known of each."""
+        """Return the releases that were charged but never noted as ended, with their facts."""
         with transaction(self.path, RESERVATION_WAIT_SECONDS) as (db, _):
             return unfinished_releases.list_unfinished(db)
 
     def list_datasets(self) -> list[DataSet]:
-        """Every data set with its versions, its releases, its spent and its remaining budget."""
+        """Return every data set with versions, releases, spent and remaining budget."""
         with chain.open_connection(self.path, RESERVATION_WAIT_SECONDS) as db:
             db.execute("BEGIN")
             return read_unchanged(db, self.path, LedgerView.datasets)
 
 
 def verify_ledger(path: str | Path, receipt: Any = None) -> list[str]:
-    """The problems of a ledger, in words; [] when every row, total and trigger is as it was written.
+    """Return a ledger's problems, in words; [] if every row, total and trigger is unchanged.
 
     `receipt`, the "ledger" part of a release's release.json, also shows a ledger that was set back
     to an older copy or written anew. Raises InputError for a file that is no ledger.
@@ -244,7 +255,10 @@ def verify_ledger(path: str | Path, receipt: Any = None) -> list[str]:
 
 
 class LedgerView:
-    """The rows of an unchanged ledger, by data set. Only hashes were checked, so reading it may raise any error."""
+    """The rows of an unchanged ledger, by data set.
+
+    Only hashes were checked, so reading it may raise any error.
+    """
 
     def __init__(self, rows: chain.LedgerRows) -> None:
         self.dataset_rows = rows["datasets"]
@@ -254,15 +268,15 @@ class LedgerView:
         self._states = _group_by(rows["states"], "release")
 
     def totals(self) -> dict[int, TotalCost]:
-        """The total that each data set has spent, by the data set's number."""
+        """Return the total that each data set has spent, by the data set's number."""
         return {row["seq"]: self._running_totals(row)[-1] for row in self.dataset_rows}
 
     def datasets(self) -> list[DataSet]:
-        """Every data set with its versions, its releases, its spent and its remaining budget."""
+        """Return every data set with versions, releases, spent and remaining budget."""
         return [self._dataset(row) for row in self.dataset_rows]
 
     def wrong_totals(self) -> list[str]:
-        """Descriptions of the stored totals that differ from those recomputed from the stored events."""
+        """Return descriptions of stored totals that differ from those of the stored events."""
         problems = []
         for row in self.dataset_rows:
             try:
@@ -289,7 +303,7 @@ class LedgerView:
         return problems
 
     def orphan_rows(self) -> list[str]:
-        """Descriptions of the rows that belong to no data set, version or release."""
+        """Return descriptions of the rows that belong to no data set, version or release."""
         problems = []
         for table, column, parent_table in FOREIGN_KEYS:
             known = {row["seq"] for row in self._rows[parent_table]}
@@ -301,7 +315,7 @@ class LedgerView:
         return problems
 
     def _running_totals(self, row: sqlite3.Row) -> list[TotalCost]:
-        """The total that a data set had spent at its beginning and after each of its releases."""
+        """Return a data set's total spent at its beginning and after each of its releases."""
         dataset_lifetime = lifetime_from_row(row)
         totals = [TotalCost()]
         for release in self._releases[row["seq"]]:
@@ -313,7 +327,7 @@ class LedgerView:
         return totals
 
     def _dataset(self, row: sqlite3.Row) -> DataSet:
-        """A data set from its row, with its versions, releases and totals."""
+        """Return a data set from its row, with its versions, releases and totals."""
         dataset_lifetime = lifetime_from_row(row)
         total = self._running_totals(row)[-1]
         dataset_number = row["seq"]
@@ -338,7 +352,7 @@ class LedgerView:
         )
 
     def _release_json(self, row: sqlite3.Row, numbers: dict[int, Json]) -> Json:
-        """A release from its row: its stored facts, its version's number and its states."""
+        """Return a release from its row: its stored facts, version number and states."""
         states = [
             {name: state[name] for name in ("state", "note", "time")}
             for state in self._states[row["seq"]]
@@ -366,14 +380,17 @@ def _identity_by_key(
 
 
 def _without_fingerprints(settings: Any) -> Any:
-    """A release's settings as they are shown: what its table is known by stays in the ledger."""
+    """Return a release's settings as they are shown, without its table's fingerprints.
+
+    Those stay in the ledger.
+    """
     if not isinstance(settings, dict):
         return settings
     return {name: value for name, value in settings.items() if name != FINGERPRINTS_SETTING}
 
 
 def _group_by(rows: list[sqlite3.Row], column: str) -> dict[int, list[sqlite3.Row]]:
-    """The rows, listed by the number in a column."""
+    """Return the rows, listed by the number in a column."""
     rows_by_number: dict[int, list[sqlite3.Row]] = defaultdict(list)
     for row in rows:
         rows_by_number[row[column]].append(row)
@@ -384,7 +401,7 @@ def _group_by(rows: list[sqlite3.Row], column: str) -> dict[int, list[sqlite3.Ro
 def transaction(
     path: Path, wait: float, *, write: bool = False
 ) -> Iterator[tuple[sqlite3.Connection, DatasetTotals]]:
-    """A transaction of a ledger that was checked, and the totals that its data sets have spent.
+    """Open a transaction of a checked ledger; yield it with its data sets' spent totals.
 
     With `write` it excludes all other writers, and is kept whole where its block ends without an
     error; else not at all. Raises InputError where the ledger was changed from outside.
@@ -401,7 +418,7 @@ def transaction(
 
 
 def recall_totals(db: sqlite3.Connection, path: Path) -> DatasetTotals | None:
-    """The totals remembered from the last check, if the ledger is unchanged since; None otherwise.
+    """Return the totals from the last check if the ledger is unchanged since; else None.
 
     To be asked inside a transaction. Nothing in the ledger can be trusted yet.
     """
@@ -423,7 +440,10 @@ def recall_totals(db: sqlite3.Connection, path: Path) -> DatasetTotals | None:
 
 
 def read_unchanged(db: sqlite3.Connection, path: Path, read: Callable[[LedgerView], V]) -> V:
-    """What `read` makes of a ledger's content, after all of it was checked; InputError where it was changed."""
+    """Check all of a ledger's content, then return what `read` makes of it.
+
+    InputError where it was changed.
+    """
     with chain.read_errors_as_unusable(path):
         rows, problems = chain.read_and_check(db)
         problems = problems or LedgerView(rows).orphan_rows()
@@ -433,9 +453,9 @@ def read_unchanged(db: sqlite3.Connection, path: Path, read: Callable[[LedgerVie
 
 
 def remember_totals(db: sqlite3.Connection, path: Path, totals: DatasetTotals) -> None:
-    """Store the ledger's hash and totals before a commit; if the commit fails, the hash does not match and is ignored.
+    """Store the ledger's hash and totals before a commit.
 
-    Nobody else writes meanwhile.
+    If the commit fails, the hash does not match and is ignored. Nobody else writes meanwhile.
     """
     with suppress(OSError, AttributeError, MemoryError, sqlite3.Error):
         known = {
@@ -453,7 +473,10 @@ def remember_totals(db: sqlite3.Connection, path: Path, totals: DatasetTotals) -
 
 
 def _ledger_hash(db: sqlite3.Connection) -> str:
-    """A hash of the ledger as this connection sees it, changes of its own transaction included."""
+    """Return a hash of the ledger as this connection sees it.
+
+    Changes of its own transaction are included.
+    """
     content = bytearray(db.serialize())
     for counter in WRITE_COUNTER_BYTES:
         content[counter] = bytes(counter.stop - counter.start)
@@ -461,6 +484,6 @@ def _ledger_hash(db: sqlite3.Connection) -> str:
 
 
 def _keyed_text_hash(db: sqlite3.Connection, text: str) -> str:
-    """The hash of a text, keyed by the ledger's own key."""
+    """Return the hash of a text, keyed by the ledger's own key."""
     key = db.execute("SELECT key FROM meta").fetchone()[0]
     return hmac.digest(key, f"totals{text}".encode(), "sha256").hex()

@@ -1,4 +1,4 @@
-"""The key that a release's noise is drawn with. It lies beside the ledger until the release has left, or failed.
+"""Keep the key of a release's noise beside the ledger until the release has left, or failed.
 
 An attempt may end between the charge and the last file: the disk is full, the machine stops,
 somebody loses patience. Whatever it drew may have been seen, if only as the size that did not fit.
@@ -34,7 +34,10 @@ _MAX_FILE_BYTES = 1000
 
 @value_object
 class NoiseKey:
-    """A key, by the name that the ledger knows it by; locked by this process as long as its context lasts."""
+    """A release's noise key, by its name in the ledger, locked by this process.
+
+    Locked as long as its context lasts.
+    """
 
     name: str
     rows_hash: str
@@ -42,24 +45,30 @@ class NoiseKey:
     _secret: bytes = field(repr=False)
 
     def generator(self, purpose: str) -> Rng:
-        """The generator of everything that is drawn for one purpose; the same purpose draws the same again."""
+        """Return the random generator of everything drawn for one purpose.
+
+        The same purpose draws the same again.
+        """
         return entropy.generator(self._secret, purpose)
 
     def is_for_rows(self, rows_digest: bytes) -> bool:
-        """Whether it was made for the rows with this digest."""
+        """Return whether the key was made for the rows with this digest."""
         return hmac.compare_digest(self.rows_hash, _keyed_rows_hash(self._secret, rows_digest))
 
     def delete(self) -> None:
-        """Delete the key, so that nobody can repeat the draw; a file that cannot be deleted is left to the next try."""
+        """Delete the key, so that nobody can repeat the draw.
+
+        A file that cannot be deleted is left to the next try.
+        """
         with suppress(OSError):
             self._path.unlink()
 
 
 @contextmanager
 def create_key(ledger: Path, rows_digest: bytes) -> Iterator[NoiseKey]:
-    """A new key beside a ledger, for the rows with this digest, held until the block ends.
+    """Create a new key beside a ledger, for the rows with this digest, and hold it.
 
-    Raises InputError where it cannot be written; nothing is charged yet.
+    Held until the block ends. Raises InputError where it cannot be written; nothing is charged yet.
     """
     secret = entropy.new_key()
     name = secrets.token_hex(NAME_BYTES)
@@ -87,7 +96,10 @@ def create_key(ledger: Path, rows_digest: bytes) -> Iterator[NoiseKey]:
 
 @contextmanager
 def hold_key(ledger: Path, name: str) -> Iterator[NoiseKey | str]:
-    """The key of this name, held until the block ends; BUSY where another process holds it, GONE without it."""
+    """Hold the key of this name until the block ends.
+
+    Yields the key; HELD_ELSEWHERE where another process holds it, MISSING without it.
+    """
     path = key_path(ledger, name)
     if not CAN_LOCK:
         yield HELD_ELSEWHERE
@@ -108,7 +120,7 @@ def hold_key(ledger: Path, name: str) -> Iterator[NoiseKey | str]:
 
 
 def key_names(ledger: Path) -> list[str]:
-    """The names of all keys that lie beside a ledger."""
+    """Return the names of all keys that lie beside a ledger."""
     prefix = f"{ledger.name}{NOISE_KEY_SUFFIX}"
     endings = []
     with suppress(OSError):
@@ -119,14 +131,20 @@ def key_names(ledger: Path) -> list[str]:
 
 
 def delete_unless_needed(ledger: Path, name: str, is_needed: Callable[[], bool]) -> None:
-    """Delete a key unless a process holds it; `is_needed` is asked once nobody can begin with it any more."""
+    """Delete a key unless a process holds it or it is needed.
+
+    `is_needed` is asked once nobody can begin with it any more.
+    """
     with hold_key(ledger, name) as key:
         if key != HELD_ELSEWHERE and not is_needed():
             key_path(ledger, name).unlink(missing_ok=True)
 
 
 def key_path(ledger: Path, name: str) -> Path:
-    """The path of the key of this name; InputError for what is no such name, as a path of its own."""
+    """Return the path of the key of this name; InputError for an invalid name.
+
+    A path of its own is no such name.
+    """
     if not _is_key_name(name):
         raise InputError(f"{name[:40]!r} is not the name of a key")
     return Path(f"{ledger}{NOISE_KEY_SUFFIX}{name}")
@@ -137,7 +155,10 @@ def _is_key_name(name: str) -> bool:
 
 
 def _parse_key(content: bytes, name: str, path: Path) -> NoiseKey | str:
-    """The key in a file; GONE where its writing never ended: nothing was drawn with it."""
+    """Return the key in a file; MISSING where its writing never ended.
+
+    Nothing was drawn with such a key.
+    """
     try:
         secret, rows = content.decode("ascii").splitlines()
         key = NoiseKey(name, rows, path, bytes.fromhex(secret))
@@ -151,7 +172,7 @@ def _keyed_rows_hash(secret: bytes, rows_digest: bytes) -> str:
 
 
 def _create_locked_file(path: Path) -> int:
-    """A new file, opened and locked; OSError where it cannot be."""
+    """Create a file, opened and locked; OSError where it cannot be."""
     while True:
         handle = os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600)
         lock_file(handle)
@@ -161,7 +182,7 @@ def _create_locked_file(path: Path) -> int:
 
 
 def _is_file_at(handle: int, path: Path) -> bool:
-    """Whether an opened file still lies at its path."""
+    """Return whether an opened file still lies at its path."""
     try:
         return os.path.samestat(os.fstat(handle), os.lstat(path))
     except OSError:

@@ -1,8 +1,8 @@
-"""The ledger owner's signature under a release: one Ed25519 key beside each ledger, made at its first use.
+"""Sign releases as the ledger's owner, with one Ed25519 key beside each ledger.
 
-The chain in the ledger is keyed by what lies in the same file; a signature can be checked by
-everybody and made by the owner only. A ledger from before there were keys gets one with its next
-release.
+Made at its first use. The chain in the ledger is keyed by what lies in the same file; a signature
+can be checked by everybody and made by the owner only. A ledger from before there were keys gets
+one with its next release.
 """
 
 import json
@@ -43,7 +43,7 @@ class SigningKey:
 
 
 def load_signing_key(ledger: Path, signer: str = "") -> SigningKey:
-    """The signing key that lies beside a ledger; where it is missing one is made, readable by its owner only.
+    """Return the signing key beside a ledger, made if missing and readable by its owner only.
 
     `signer` is the public key that signs the ledger's releases, as the ledger itself says; ""
     before the first. Raises InputError where cryptography is missing, or the file cannot be made,
@@ -77,7 +77,7 @@ def load_signing_key(ledger: Path, signer: str = "") -> SigningKey:
 
 
 def missing_signer_error(ledger: Path) -> InputError:
-    """The error for a ledger beside which the key that signed its releases does not lie any more."""
+    """Return the error for a ledger whose releases' signing key is gone."""
     return InputError(
         f"{str(ledger)[:200]}{SIGNING_KEY_SUFFIX}: the key that signed this ledger's releases is "
         "not here; bring the file back "
@@ -87,7 +87,10 @@ def missing_signer_error(ledger: Path) -> InputError:
 
 
 def _write_new_key(path: Path) -> None:
-    """Write a new key into an empty file, one process after another; keep the key of one that was faster."""
+    """Write a new key into an empty file, one process after another.
+
+    Keeps the key of a process that was faster.
+    """
     handle = os.open(path, os.O_CREAT | os.O_RDWR | getattr(os, "O_NOFOLLOW", 0), 0o600)
     try:
         lock_file(handle)
@@ -104,13 +107,13 @@ def _write_new_key(path: Path) -> None:
 
 
 def _is_empty_file(path: Path) -> bool:
-    """Whether a regular file holds nothing."""
+    """Return whether a regular file holds nothing."""
     file_status = os.lstat(path)
     return S_ISREG(file_status.st_mode) and file_status.st_size == 0
 
 
 def _read_key_text(path: Path) -> str:
-    """The text of a key; ValueError where the file holds none."""
+    """Return the text of a key; ValueError where the file holds none."""
     with open_regular_file(path, "rb") as file:
         text = file.read(2 * _KEY_HEX_DIGITS).decode("ascii", "replace").strip()
     if len(text) != _KEY_HEX_DIGITS or set(text) - set("0123456789abcdef"):

@@ -1,7 +1,8 @@
-"""Releases that were charged and have not ended, and the key that signs all of a ledger's releases: read from its rows.
+"""Read unfinished releases and the signing key of a ledger from its rows.
 
-Nothing is written here. What a release was charged for stands in the settings of its row; where
-another attempt writes it into another folder, a note says so.
+Unfinished releases were charged and have not ended. Nothing is written here. What a release was
+charged for stands in the settings of its row; where another attempt writes it into another folder,
+a note says so.
 """
 
 import json
@@ -52,20 +53,20 @@ class UnfinishedRelease:
         return f"release {self.release} of {self.dataset!r}"
 
     def matches_request(self, request: BudgetRequest) -> bool:
-        """Whether a request states nothing about the data set that contradicts this release."""
+        """Return whether a request's statements about the data set fit this release."""
         total = None if request.total is None else (request.total.epsilon, request.total.delta)
         same_dataset = request.dataset in (None, self.dataset) and total in (None, self.total)
         return same_dataset and request.unit.ledger_noun == self.unit
 
     def is_of_table(self, fingerprint: str) -> bool:
-        """Whether it was charged for the table of this fingerprint."""
+        """Return whether it was charged for the table of this fingerprint."""
         return self.fingerprint == fingerprint or self.fingerprint.startswith(
             f"{fingerprint} again as "
         )
 
 
 def list_unfinished(db: sqlite3.Connection) -> list[UnfinishedRelease]:
-    """The releases of a checked ledger whose end was never noted, and whose folders are known."""
+    """Return a checked ledger's releases whose end was never noted and whose folders are known."""
     rows = db.execute(
         "SELECT r.seq, r.settings, v.fingerprint, d.name, d.unit, d.epsilon, d.delta,"
         " (SELECT COUNT(*) FROM releases o WHERE o.dataset = r.dataset AND o.seq <= r.seq) AS "
@@ -94,7 +95,7 @@ def list_unfinished(db: sqlite3.Connection) -> list[UnfinishedRelease]:
 
 
 def read_reservation(db: sqlite3.Connection, release: int) -> Reservation:
-    """The reservation of a release in a checked ledger, as it was when it was charged."""
+    """Return the reservation of a release in a checked ledger, as it was when charged."""
     row = db.execute(
         "SELECT r.total_epsilon, c.hash, v.number, d.* FROM releases r JOIN chain c ON c.seq = "
         "r.seq"
@@ -114,7 +115,10 @@ def read_reservation(db: sqlite3.Connection, release: int) -> Reservation:
 
 
 def read_signer(db: sqlite3.Connection) -> str:
-    """The public key that signs a ledger's releases, from the latest that was to be signed; "" where none was."""
+    """Return the public key that signs a ledger's releases; "" where there is none.
+
+    From the latest release that was to be signed.
+    """
     for (settings,) in db.execute("SELECT settings FROM releases ORDER BY seq DESC"):
         key = _parse_json_object(settings).get("signed_by")
         if isinstance(key, str):
@@ -130,7 +134,7 @@ def check_signer(db: sqlite3.Connection, ledger: Path, settings: Any) -> None:
 
 
 def _with_latest_folders(db: sqlite3.Connection, release: UnfinishedRelease) -> UnfinishedRelease:
-    """The release with the folders of its latest attempt."""
+    """Return the release with the folders of its latest attempt."""
     notes = db.execute(
         "SELECT note FROM states WHERE release = ? AND state = 'note' ORDER BY seq DESC",
         (release.entry,),
@@ -143,13 +147,13 @@ def _with_latest_folders(db: sqlite3.Connection, release: UnfinishedRelease) -> 
 
 
 def _named_folders(settings: Json) -> Json:
-    """The folder and the draft that settings or a note name; empty where they name none."""
+    """Return the folder and the draft that settings or a note name; empty where they name none."""
     folders = {name: settings.get(name) for name in FOLDER_KEYS}
     return folders if all(isinstance(value, str) for value in folders.values()) else {}
 
 
 def _parse_json_object(text: str) -> Json:
-    """The JSON object in a text; empty where it holds none."""
+    """Return the JSON object in a text; empty where it holds none."""
     try:
         value = json.loads(text)
     except ValueError:

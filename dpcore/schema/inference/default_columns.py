@@ -11,12 +11,13 @@ MAX_NON_PERSON_SIZE = (
 
 
 def choose_default_columns(domain: Domain, max_cells: int) -> tuple[str, ...]:
-    """The first columns in the table's order with together at most `max_cells` cells, and at most MOST of them.
+    """Return the first columns of the table with together at most `max_cells` cells.
 
-    Columns of one cell say nothing, and those of more than MANY would crowd out the others: both
-    are passed over, as is one that does not fit beside those before it, or is called as columns are
-    that identify people, and has many cells or such as are to be measured. Where nothing is left,
-    the column with the fewest cells, one at least.
+    They are in the table's order, and at most MAX_COLUMNS. Columns of one cell say nothing, and
+    those of more than MAX_COLUMN_SIZE would crowd out the others: both are passed over. So is a
+    column that does not fit beside those before it, and one named as columns are that identify
+    people, if it has many cells or such as are to be measured. If no column is left, the one with
+    the fewest cells is returned, at least one.
     """
     names = []
     product = 1

@@ -84,14 +84,20 @@ MAX_TEXT_CHARS = 100  # characters of a text that are looked at
 
 
 def normalize_header(name: str) -> str:
-    """The form in which column names are compared: words in lower case, without accents and signs."""
+    """Return the form in which column names are compared.
+
+    This is words in lower case, without accents and signs.
+    """
     spaced = re.sub(r"(?<=[a-z])(?=[A-Z])", " ", name)
     decomposed = unicodedata.normalize("NFKD", spaced).casefold()
     return " ".join(re.sub(r"[\W_]+", " ", re.sub("[\u0300-\u036f]", "", decomposed)).split())
 
 
 def header_names_person(name: str) -> bool:
-    """Whether a column's name alone suggests that it identifies people: public, as no cell is read."""
+    """Return whether a column's name alone suggests that the column identifies people.
+
+    The answer is public, as no cell is read.
+    """
     header = normalize_header(name)
     return bool(
         PERSON_HEADER.fullmatch(header)
@@ -101,12 +107,18 @@ def header_names_person(name: str) -> bool:
 
 
 def header_names_one_person(name: str) -> bool:
-    """Whether a column's name alone suggests that equal values are the same person: public, as no cell is read."""
+    """Return whether a column's name alone suggests that equal values are the same person.
+
+    The answer is public, as no cell is read.
+    """
     return bool(ONE_PERSON_HEADER.fullmatch(normalize_header(name)))
 
 
 def looks_like_identifier(texts: Sequence[str]) -> bool:
-    """Whether most texts look like e-mail addresses, phone or person numbers, names, or street addresses."""
+    """Return whether most texts look like they identify a person.
+
+    These are e-mail addresses, phone or person numbers, names, and street addresses.
+    """
     sample = [text[:MAX_TEXT_CHARS] for text in heapq.nsmallest(MAX_TEXTS_TESTED, texts)]
     return any(
         sum(map(bool, map(form, sample))) >= MIN_MATCHING_SHARE * len(sample)
@@ -115,7 +127,10 @@ def looks_like_identifier(texts: Sequence[str]) -> bool:
 
 
 def natural_sort_key(text: str) -> tuple:
-    """A sort key for values: numbers by size, then texts with the numbers in them by size: `0`, `2`, `10`, `a9`."""
+    """Return a sort key for values: numbers by size, then texts.
+
+    Texts are sorted with the numbers in them by size: `0`, `2`, `10`, `a9`.
+    """
     parts = re.split("([0-9]+)", text.casefold())
     parts[1::2] = [(len(digits.lstrip("0")), digits.lstrip("0")) for digits in parts[1::2]]  # type: ignore[list-item]
     number = re.fullmatch(r"-?[0-9]+(\.[0-9]+)?", text)

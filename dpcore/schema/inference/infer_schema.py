@@ -76,12 +76,12 @@ EXCLUSION_REASONS = {
 
 @value_object
 class ColumnGuess:
-    """A guess about a column: its kind, or "date" or "text"; its reading; the reason if it is not used.
+    """A guess about a column: its kind, its reading, and the reason if it is not used.
 
-    `other_readings` are other readings that would make something of it: of a date its parts that
-    differ, of codes their first characters, of spellings one value; `date_parts` are those of them
-    that are the same in every order of dates. Where it is `unreadable`, a few texts stand beside
-    its numbers, and count as missing.
+    The kind may also be "date" or "text". `other_readings` are other readings that would make
+    something of the column: of a date its parts that differ, of codes their first characters, of
+    spellings one value. `date_parts` are those of them that are the same in every order of dates.
+    If it is `unreadable`, a few texts stand beside its numbers, and count as missing.
     """
 
     name: str
@@ -94,8 +94,9 @@ class ColumnGuess:
 
     @property
     def initial_entry(self) -> Json:
-        """The first schema entry for the guess: kind and reading (of dates and codes the first one), without
-        values.
+        """The first schema entry for the guess: kind and reading, without values.
+
+        Of the readings of dates and codes it is the first one.
         """
         if self.kind == DATE_COLUMN or self.exclusion == "code":
             return initial_column_entry(self.other_readings[0])
@@ -116,14 +117,17 @@ class ColumnGuess:
 def guess_columns(
     frame: pd.DataFrame, progress: ProgressCallback = ignore_progress
 ) -> Iterator[ColumnGuess]:
-    """A guess for every column, from the records themselves; `progress` receives the number of columns done."""
+    """Yield a guess for every column, made from the rows themselves.
+
+    `progress` receives the number of columns done.
+    """
     for i, (name, cells) in enumerate(frame.items()):
         progress(i, len(frame.columns))
         yield guess_column(str(name), cells)
 
 
 def guess_column(name: str, cells: pd.Series) -> ColumnGuess:
-    """A guess about one column."""
+    """Return a guess about one column."""
     column_texts = ColumnTexts.from_series(cells).without_missing_markers
     header = normalize_header(name)
     if not name:
@@ -187,11 +191,11 @@ def guess_column(name: str, cells: pd.Series) -> ColumnGuess:
 def infer_column_from_data(
     name: str, cells: pd.Series, kind: str, reading: str = AS_WRITTEN, *, unreadable: bool = False
 ) -> Json:
-    """The schema entry of one column with its values, or round bounds and bins, taken from the records.
+    """Return the schema entry of one column, with values or bounds and bins from the rows.
 
-    Values stand in their natural order. With `unreadable`, texts that are no number count as
-    missing. Raises InputError where that gives no cells: dates and texts as they are, no value, too
-    many different ones.
+    Values are in their natural order; bounds and bins are round. With `unreadable`, texts that are
+    no number count as missing. Raises InputError if that gives no cells: dates and texts as they
+    are, no value, too many different ones.
     """
     spec: Json = {"kind": kind} | ({"read": reading} if reading else {})
     column_texts = ColumnTexts.from_series(cells, reading).without_missing_markers
@@ -239,12 +243,12 @@ def infer_column_from_data(
 def infer_schema(
     frame: pd.DataFrame, *, peek: bool = False, progress: ProgressCallback = ignore_progress
 ) -> Json:
-    """A schema of every column's guessed kind; bounds and values are null for the user to fill in.
+    """Return a schema with every column's guessed kind, bounds and values left to fill in.
 
-    Dates, and what has too many values or too large ones, get the kinds "date" and "text", which a
-    schema refuses with advice. With `peek` values and bounds are read off the records, which is not
-    private: the schema is then marked "peeked". `progress` hears before each column how many are
-    done.
+    Bounds and values are null for the user to fill in. Dates, and columns with too many values or
+    too large ones, get the kinds "date" and "text", which a schema refuses with advice. With `peek`
+    values and bounds are taken from the rows, which is not private: the schema is then marked
+    "peeked". `progress` receives before each column how many are done.
     """
     columns = {}
     for guess, (_, cells) in zip(guess_columns(frame, progress), frame.items(), strict=True):
@@ -271,7 +275,10 @@ def infer_schema(
 
 
 def initial_column_entry(reading: str) -> Json:
-    """The first schema entry of a column with a given reading, as far as it is known without the records."""
+    """Return the first schema entry of a column with a given reading.
+
+    It holds what is known without the rows.
+    """
     return calendar_entry(reading) or {
         "kind": "categorical" if reads_categories(reading) else "integer",
         "read": reading,
@@ -279,13 +286,19 @@ def initial_column_entry(reading: str) -> Json:
 
 
 def calendar_entry(reading: str) -> Json:
-    """The schema entry of a column of months, weekdays or hours, whose values are known; empty for other readings."""
+    """Return the schema entry of a column of months, weekdays or hours.
+
+    The values of these are known; the entry is empty for other readings.
+    """
     entry = CALENDAR_ENTRIES.get(reading.partition(" of ")[0])
     return entry | {"read": reading} if entry else {}
 
 
 def _all_missing_entry(cells: pd.Series) -> Json:
-    """The schema entry of a column without values: its texts for missing cells are then its categories."""
+    """Return the schema entry of a column without values.
+
+    Its texts for missing cells are then its categories.
+    """
     column_texts = ColumnTexts.from_series(cells)
     nonempty_count = column_texts.counts @ np.array([*map(bool, column_texts.texts)], dtype=int)
     return {
@@ -310,7 +323,10 @@ def _nearly_all_differ(column_texts: ColumnTexts) -> bool:
 
 
 def _fitting_date_orders(texts: Sequence[str]) -> Texts:
-    """The orders of day, month and year that fit every text, day before month first; none if no order fits all."""
+    """Return the orders of day, month and year that fit every text.
+
+    Day before month comes first; none if no order fits all.
+    """
     if not all(re.match(r"\d{1,4}[-/.]\d{1,2}[-/.]\d{2,4}", text) for text in texts):
         return ()
     fitting_orders = tuple(
@@ -320,16 +336,16 @@ def _fitting_date_orders(texts: Sequence[str]) -> Texts:
 
 
 def _readings_differ(reading: str, texts: Sequence[str]) -> bool:
-    """Whether not all texts are read alike."""
+    """Return whether a reading makes at least two different values of the texts."""
     read_text = category_of_cell if reads_categories(reading) else parse_cell_number
     return len({read_text(text, reading) for text in texts}) > 1
 
 
 def _parse_as_numbers(column_texts: ColumnTexts) -> tuple[str, Array | None, bool]:
-    """The reading of texts as numbers, those (r,), and whether a few words like `unknown` occur among them.
+    """Return the reading of texts as numbers, the numbers (r,), and whether some are words.
 
-    None where they are no numbers, too large to tell apart, or few: beside few numbers a word is a
-    category like them.
+    A few words like `unknown` may occur among them. The numbers are None if the texts are no
+    numbers, too large to tell apart, or few: beside few numbers a word is a category like them.
     """
     for texts, has_words in ((column_texts.texts, False), (_texts_with_digits(column_texts), True)):
         for read in (AS_WRITTEN, AMOUNT_WITH_POINT, AMOUNT_WITH_COMMA):
@@ -340,7 +356,7 @@ def _parse_as_numbers(column_texts: ColumnTexts) -> tuple[str, Array | None, boo
 
 
 def _texts_with_digits(column_texts: ColumnTexts) -> list[str]:
-    """The texts with a digit, if only a few have none; empty otherwise."""
+    """Return the texts with a digit if a few others have none; empty otherwise."""
     strays = np.array([re.search(r"\d", text) is None for text in column_texts.texts])
     are_few = (
         0 < strays.sum() <= MAX_STRAY_TEXTS
@@ -353,7 +369,11 @@ def _texts_with_digits(column_texts: ColumnTexts) -> list[str]:
 
 
 def _identifies_people(header: str, column_texts: ColumnTexts, numbers: bool) -> bool:
-    """Whether a column identifies people: many values, and all e-mail, or a header or form that says so."""
+    """Return whether a column identifies people.
+
+    It does if all texts are e-mail addresses, or if it has many values and a header or form that
+    says so.
+    """
     if all(EMAIL_TEXT.fullmatch(text) for text in column_texts.texts):
         return True
     mostly_distinct = 2 * len(column_texts.texts) > column_texts.nonempty_count
@@ -370,7 +390,10 @@ def _identifies_people(header: str, column_texts: ColumnTexts, numbers: bool) ->
 def _guess_categorical(
     name: str, header: str, column_texts: ColumnTexts, constant: bool
 ) -> ColumnGuess:
-    """A guess for categories: used, unless the texts are codes, names, free text or a single value."""
+    """Return a guess for a column of categories.
+
+    It is used, unless the texts are codes, names, free text or a single value.
+    """
     lengths = np.fromiter(map(len, column_texts.texts), int, len(column_texts.texts))
     has_spellings = len({casefold_text(text) for text in column_texts.texts}) < len(
         column_texts.texts
@@ -421,7 +444,10 @@ def _guess_categorical(
 
 
 def _prefix_readings(texts: Sequence[str]) -> Texts:
-    """The readings of first characters that make a few categories of codes, the longest first."""
+    """Return the readings by first characters that make a few categories of codes.
+
+    The longest comes first.
+    """
     max_categories = min(MAX_PREFIX_CATEGORIES, len(texts) - 1)
     return tuple(
         read
@@ -431,7 +457,10 @@ def _prefix_readings(texts: Sequence[str]) -> Texts:
 
 
 def _most_frequent_spellings(column_texts: ColumnTexts) -> set[str]:
-    """The most frequent spelling of each category: one text of all that are read alike."""
+    """Return the most frequent spelling of each category.
+
+    A category is all texts that are read alike.
+    """
     rarest_first = sorted(zip(-column_texts.counts, column_texts.texts, strict=True), reverse=True)
     return set(
         {casefold_text(text): text for _, text in rarest_first}.values()

@@ -49,7 +49,10 @@ PEEKING_FIXES = frozenset(
 
 @value_object
 class ColumnProblem:
-    """A problem with a column, and its repairs, best first; `is_unfilled`: the schema says nothing of the column yet."""
+    """A problem with a column, and its repairs, best first.
+
+    `is_unfilled` means that the schema says nothing of the column yet.
+    """
 
     column: str
     message: str
@@ -58,7 +61,7 @@ class ColumnProblem:
 
 
 def find_column_problems(name: str, cells: pd.Series, entry: Any) -> tuple[ColumnProblem, ...]:
-    """All problems of one column; empty where it can be used."""
+    """Return all problems of one column; empty if it can be used."""
     column, error_message = _parse_column_entry(name, entry)
     if column is None:
         if not isinstance(entry, Mapping) or entry.get("kind") not in COLUMN_KINDS:
@@ -87,14 +90,20 @@ def find_column_problems(name: str, cells: pd.Series, entry: Any) -> tuple[Colum
 
 
 def missing_word_counts(name: str, cells: pd.Series, entry: Any) -> dict[str, int]:
-    """The texts with a letter, such as `none`, that count as missing in a used column, and their counts."""
+    """Return the texts with a letter that count as missing in a used column, with counts.
+
+    `none` is such a text.
+    """
     column, _ = _parse_column_entry(name, entry)
     text_counts = {} if column is None else column.missing_text_counts(cells)
     return {text: count for text, count in text_counts.items() if any(map(str.isalpha, text))}
 
 
 def repair_column(name: str, cells: pd.Series, entry: Any, fix: str) -> Json | None:
-    """The column's entry after a repair, None if the column is left out; InputError where it cannot be repaired."""
+    """Return the column's entry after a repair, or None if the column is left out.
+
+    Raises InputError if it cannot be repaired.
+    """
     entry = dict(entry) if isinstance(entry, Mapping) else {}
     reading = entry.get("read") if entry.get("read") in READINGS else AS_WRITTEN
     if fix == LEAVE_OUT:
@@ -137,7 +146,7 @@ def repair_column(name: str, cells: pd.Series, entry: Any, fix: str) -> Json | N
 
 
 def _policies_of_entry(entry: Json) -> Json:
-    """The parts of an entry that the user chose: its policies."""
+    """Return the parts of an entry that the user chose: its policies."""
     return {
         key: value
         for key, value in entry.items()
@@ -146,7 +155,7 @@ def _policies_of_entry(entry: Json) -> Json:
 
 
 def _keep_user_bounds(inferred: Json, entry: Json) -> Json:
-    """The entry read from the data, without the bounds that the user has already given."""
+    """Return the entry read from the data, without bounds that the user has already given."""
     user_bounds = {key: entry[key] for key in ("low", "high") if entry.get(key) is not None}
     if user_bounds and "edges" in inferred:
         inferred = {key: value for key, value in inferred.items() if key != "edges"} | {
@@ -177,7 +186,7 @@ def _encoding_error(column: Column, cells: pd.Series) -> str:
 
 
 def _differs_only_in_spelling(column: Column, cells: pd.Series) -> bool:
-    """Whether all cells are listed values except for case and spaces."""
+    """Return whether all cells are listed values except for case and spaces."""
     if column.read or not column.values:
         return False
     casefolded_values = {casefold_text(str(value)) for value in column.values}

@@ -49,7 +49,10 @@ def round_bounds(numbers: Array, counts: Array, *, whole: bool) -> Json:
 
 
 def _decade_edges(high: float, number_type: type) -> list:
-    """The edges 0 and the last BINS of 1, 2, 5, 10, 20, … up to the first that is at least `high`."""
+    """Return bin edges 0, 1, 2, 5, 10, 20, … up to the first that is at least `high`.
+
+    These are 0 and the last TARGET_BIN_COUNT of the others.
+    """
     power = math.floor(math.log10(high))
     series = [
         _multiply_step(m, 10.0**p)
@@ -64,7 +67,10 @@ def _decade_edges(high: float, number_type: type) -> list:
 
 
 def _bounds_without_outliers(numbers: Array, counts: Array) -> tuple[float, float]:
-    """The least and the largest number within a width of the narrowest range that leaves out a few rows."""
+    """Return the least and the largest number that are not outliers.
+
+    They lie within a width of the narrowest range that leaves out a few rows.
+    """
     order = np.argsort(numbers)
     numbers = numbers[order]
     cumulative_counts = np.cumsum(counts[order])
@@ -85,7 +91,10 @@ def _bounds_without_outliers(numbers: Array, counts: Array) -> tuple[float, floa
 
 
 def _round_step(width: float, whole: bool) -> float:
-    """The step, 1, 2 or 5 times a power of ten, that cuts the width into BINS parts or fewer."""
+    """Return the step, 1, 2 or 5 times a power of ten, that cuts `width` into few bins.
+
+    They are TARGET_BIN_COUNT or fewer.
+    """
     power = 10.0 ** math.floor(math.log10(width / TARGET_BIN_COUNT))
     step = next(
         (m * power for m in (1, 2, 5, 10) if width <= m * power * TARGET_BIN_COUNT), 10 * power
@@ -94,5 +103,5 @@ def _round_step(width: float, whole: bool) -> float:
 
 
 def _multiply_step(count: int, step: float) -> float:
-    """The product count · step, without the rounding error of a step below 1."""
+    """Return the product count · step, without the rounding error of a step below 1."""
     return count / round(1 / step) if step < 1 and round(1 / step) * step == 1 else count * step

@@ -1,4 +1,7 @@
-"""Play the distinguishing game on a page: settings, the picture of two piles, and both measured curves for experts."""
+"""Distinguishing game on the Audit page: settings, score histograms and expert curves.
+
+The score histograms are the picture of two piles of releases; both measured curves are for experts.
+"""
 
 import json
 from pathlib import Path
@@ -38,30 +41,26 @@ from ..jobs import close_job, get_or_start_job, wait_or_draw_progress
 from ..session import session
 
 GAMES_PER_TABLE_OPTIONS = [500, 1000, 2000, 4000, 10_000, 40_000]
+# a promise nobody should make, but a sharp game
 DELTA_OPTIONS = [
     *parameter_widgets.DELTA_OPTIONS,
     0.02,
     0.05,
     0.1,
-]  # a promise nobody should make, but a sharp game
+]
 CURVE_POINTS = 200  # points of a curve
 HALF_NOISE_BUG = "half-sensitivity"
-CURRENT_GAME_KEY, LAST_GAME_KEY = (
-    "game",
-    "last-game",
-)  # the names in a session of the one that is played, and of the last finished one
-OPENING_EPSILON, OPENING_DELTA = (
-    1.0,
-    1e-9,
-)  # of the game that the page opens with: those that other pages open with
-OPENING_GAME_FILE = (
-    Path(__file__).parents[3] / "assets" / "audit.json"
-)  # that game, made by `python -m tests.make_assets`
+CURRENT_GAME_KEY = "game"  # the name in a session of the game that is played
+LAST_GAME_KEY = "last-game"  # and of the last finished one
+# The budget of the game that the page opens with: the one that other pages open with.
+OPENING_EPSILON = 1.0
+OPENING_DELTA = 1e-9
+# The opening game, made by `python -m tests.make_assets`.
+OPENING_GAME_FILE = Path(__file__).parents[3] / "assets" / "audit.json"
 HISTOGRAM_BINS = 24  # bars
-HEALTHY, ILL = (
-    "Anna healthy",
-    "Anna ill",
-)  # the names of the first and the second table: answers to two questions
+# The names of the first and the second table: answers to two questions.
+HEALTHY = "Anna healthy"
+ILL = "Anna ill"
 # what to learn from a game, by whether a bug was planted and whether the promise was kept
 OUTCOME_LESSONS = {
     (
@@ -131,7 +130,7 @@ def start_game(name: str, budget: Budget, runs: int, bug: str, seed: int) -> Non
 
 @st.cache_resource(show_spinner=False)
 def opening_game() -> AuditVerdict:
-    """Return the finished game that every visitor finds first: on public tables, played once for all."""
+    """Return the precomputed game, played on public tables, that every visitor sees first."""
     game_audit, evidence = (
         {
             name: np.array(value) if isinstance(value, list) else value
@@ -145,7 +144,10 @@ def opening_game() -> AuditVerdict:
 
 
 def watch_game() -> tuple[AuditVerdict, bool]:
-    """Return the last finished game, and whether no other one is asked for; draw how far that one is."""
+    """Draw the progress of a running game; return the last finished one and whether none runs.
+
+    The flag is also true when the game that was asked for has just finished.
+    """
     game_job = session().find_resource(CURRENT_GAME_KEY)
     session_state = st.session_state
     if game_job and wait_or_draw_progress(game_job, "audit") and game_job.result:
@@ -172,64 +174,80 @@ def draw_settings() -> None:
         **parameter_widgets.ADDRESS_WIDGET_ARGS,
     )
     with st.expander("For experts", icon=":material/tune:"):
-        names_by_title = {
-            cls.about.title: name for name, cls in algorithms_for_problem(QueryRelease).items()
-        }
-        help_text = (
-            "It uses its default parameters and as few steps as it can: the game needs "
-            "many short runs."
-        )
-        title = st.selectbox(
-            "Algorithm",
-            list(names_by_title),
-            key="audit-algorithm",
-            help=help_text,
-            **parameter_widgets.ADDRESS_WIDGET_ARGS,
-        )
-        delta = st.select_slider(
-            "δ, promised",
-            DELTA_OPTIONS,
-            OPENING_DELTA,
-            parameter_widgets.format_setting,
-            key="audit-delta",
-            **parameter_widgets.ADDRESS_WIDGET_ARGS,
-            help="A large δ makes a sharp game; so does δ = 0, where the algorithm can promise it.",
-        )
-        runs = st.select_slider(
-            "Games on each table",
-            GAMES_PER_TABLE_OPTIONS,
-            4000,
-            lambda r: f"{r:,}",
-            key="audit-runs",
-            **parameter_widgets.ADDRESS_WIDGET_ARGS,
-            help="More games give sharper bounds, and take longer.",
-        )
-        seed = st.number_input(
-            "Repeat number",
-            0,
-            2**31 - 1,
-            0,
-            key="audit-seed",
-            **parameter_widgets.ADDRESS_WIDGET_ARGS,
-        )
-    budget = Budget(epsilon, delta)
+        algorithm_name = _choose_algorithm()
+        delta = _choose_delta()
+        runs, seed = _choose_repetition()
     main_container.button(
         "Apply and play",
         type="primary",
         icon=":material/casino:",
         on_click=start_game,
         args=(
-            names_by_title[title],
-            budget,
+            algorithm_name,
+            Budget(epsilon, delta),
             runs,
             HALF_NOISE_BUG if bug else PLANTED_BUGS[0],
-            int(seed),
+            seed,
         ),
     )
 
 
+def _choose_algorithm() -> str:
+    """Draw the list of algorithms; return the chosen one's name in code."""
+    names_by_title = {
+        cls.about.title: name for name, cls in algorithms_for_problem(QueryRelease).items()
+    }
+    title = st.selectbox(
+        "Algorithm",
+        list(names_by_title),
+        key="audit-algorithm",
+        help="It uses its default parameters and as few steps as it can: the game needs "
+        "many short runs.",
+        **parameter_widgets.ADDRESS_WIDGET_ARGS,
+    )
+    return names_by_title[title]
+
+
+def _choose_delta() -> float:
+    """Draw the slider of the promised δ."""
+    return st.select_slider(
+        "δ, promised",
+        DELTA_OPTIONS,
+        OPENING_DELTA,
+        parameter_widgets.format_setting,
+        key="audit-delta",
+        **parameter_widgets.ADDRESS_WIDGET_ARGS,
+        help="A large δ makes a sharp game; so does δ = 0, where the algorithm can promise it.",
+    )
+
+
+def _choose_repetition() -> tuple[int, int]:
+    """Draw the widgets of how often the game is played; return the games a table and the seed."""
+    runs = st.select_slider(
+        "Games on each table",
+        GAMES_PER_TABLE_OPTIONS,
+        4000,
+        lambda r: f"{r:,}",
+        key="audit-runs",
+        **parameter_widgets.ADDRESS_WIDGET_ARGS,
+        help="More games give sharper bounds, and take longer.",
+    )
+    seed = st.number_input(
+        "Repeat number",
+        0,
+        2**31 - 1,
+        0,
+        key="audit-seed",
+        **parameter_widgets.ADDRESS_WIDGET_ARGS,
+    )
+    return runs, int(seed)
+
+
 def draw_outcome(game_audit: GameResult) -> None:
-    """Draw how often a guess is right beside what is promised, and the two piles of releases with their overlap."""
+    """Draw the rate of right guesses beside the promised limit, and both score histograms.
+
+    The histograms are the two piles of releases with their overlap.
+    """
     margin_of_error = 100 / np.sqrt(game_audit.runs)  # in 19 of 20 games
     st.caption(
         "Anna is ill in one invented table, healthy in its twin. Each was released "
@@ -248,10 +266,10 @@ def draw_outcome(game_audit: GameResult) -> None:
 
 
 def guess_rates(game_audit: GameResult) -> tuple[float, float]:
-    """Return how often the line between the piles is right, and how often the promise allows anyone to be.
+    """Return the measured probability of a right guess and the highest one the promise allows.
 
-    The line comes from other games than those that it is judged by, so the first number is
-    unbiased.
+    The measured guesser says "second" beyond the line between the piles. The line comes from other
+    games than those that it is judged by, so the first number is unbiased.
     """
     line_index = int(np.sum(game_audit.thresholds >= game_audit.line))
     alarms, hits = (
@@ -266,7 +284,10 @@ def guess_rates(game_audit: GameResult) -> tuple[float, float]:
 
 
 def guesses_in_100(game_audit: GameResult) -> tuple[float, str]:
-    """Return how many of 100 guesses were right, to a tenth, and how many are promised at most, as on other pages."""
+    """Return the measured and the maximum promised number of right guesses in 100.
+
+    The first is to a tenth; the second is a text as on other pages.
+    """
     right, allowed = guess_rates(game_audit)
     return round(100 * right, 1), format_times_in_100(allowed).split()[0]
 
@@ -278,7 +299,10 @@ def score_text(game_audit: GameResult) -> str:
 
 
 def guess_scale_figure(game_audit: GameResult) -> go.Figure:
-    """Draw from a coin's 50 to all of 100 how often the guesser is right and the promise allows, both as rounded."""
+    """Return a scale from 50 (a coin) to 100 with the measured and the allowed right guesses.
+
+    Both numbers are rounded as in the text.
+    """
     right, limit = guesses_in_100(game_audit)
     allowed = float(limit)
     figure = go.Figure().add_scatter(
@@ -309,9 +333,9 @@ def guess_scale_figure(game_audit: GameResult) -> go.Figure:
 
 
 def score_histograms(game_audit: GameResult) -> pd.DataFrame:
-    """Return the share of each table's releases in `HISTOGRAM_BINS` equal steps of the score, but for the farthest in 100.
+    """Return each table's share of releases per score bin, without the farthest 1 in 100.
 
-    Scores are differences from the line between the piles.
+    There are `HISTOGRAM_BINS` equal bins. Scores are differences from the line between the piles.
     """
     scores = game_audit.thresholds
     edges = np.histogram_bin_edges(scores, HISTOGRAM_BINS, np.quantile(scores, [0.005, 0.995]))
@@ -466,7 +490,10 @@ def measured_curve(result: GameResult | AuditResult, **other_curves: np.ndarray)
 
 
 def transcript_curves(evidence: AuditResult) -> pd.DataFrame:
-    """Return the measured trade-off, the part shown with confidence, and the promise, at false alarms up to 1."""
+    """Return the measured, the confidently shown and the promised hit rates by false-alarm rate.
+
+    The false-alarm rates go up to 1.
+    """
     frame = measured_curve(evidence)
     for name, parameter in (("promised", evidence.promised), ("shown", evidence.low)):
         frame[name] = promised_hit_rates(evidence.kind, parameter, frame["false alarms"].to_numpy())
@@ -474,7 +501,10 @@ def transcript_curves(evidence: AuditResult) -> pd.DataFrame:
 
 
 def game_curves(game_audit: GameResult) -> pd.DataFrame:
-    """Return the empirical curve, its limit at (ε, δ), and for Gaussian plans the sharper limit Φ(Φ⁻¹(q) + μ)."""
+    """Return the measured trade-off curve and its limits by false-alarm rate.
+
+    The limits are the one at (ε, δ) and, for Gaussian plans, the sharper limit Φ(Φ⁻¹(q) + μ).
+    """
     frame = measured_curve(game_audit, limit=game_audit.limit)
     frame.loc[0, "limit"] = game_audit.budget.delta
     if game_audit.accounting is GdpAccountant:
@@ -484,10 +514,10 @@ def game_curves(game_audit: GameResult) -> pd.DataFrame:
 
 
 def curve_summary(game_audit: GameResult, frame: pd.DataFrame) -> str:
-    """Quote the point of the curve that says most: the farthest above its limit, or, where that is kept, above a coin.
+    """Return a sentence on the point of the measured curve farthest above its limit.
 
-    The limit is the one that the verdict rests on: that of the plan's μ where it is drawn and gave
-    the larger ε.
+    Where the limit is kept, it is the point farthest above a coin. The limit is the one that the
+    verdict rests on: that of the plan's μ where it is drawn and gave the larger ε.
     """
     is_gaussian_sharper = "gaussian" in frame and game_audit.accounted_low >= game_audit.epsilon_low
     limit_column = "gaussian" if is_gaussian_sharper else "limit"
@@ -504,7 +534,10 @@ def curve_summary(game_audit: GameResult, frame: pd.DataFrame) -> str:
 
 
 def _trade_off_figure(frame: pd.DataFrame, names: dict[str, str]) -> go.Figure:
-    """Draw the named curves that a frame has over its false alarms, the measured one first, and a coin's."""
+    """Return a chart of the named curves that `frame` has against false alarms, and a coin's.
+
+    The measured curve comes first.
+    """
     frame = frame.assign(coin=frame["false alarms"])
     names = {name: title for name, title in names.items() if name in frame} | {"coin": "a coin"}
     return privacy_charts.trade_off_chart(

@@ -1,4 +1,4 @@
-"""Which columns a tree ties together, as a square of columns with a filled cell for every pair in one clique."""
+"""Chart of a junction tree's cliques: a square of columns, filled for pairs in one clique."""
 
 from collections.abc import Mapping, Sequence
 
@@ -12,7 +12,10 @@ MAX_NAMED_COLUMNS = 40  # columns along a side
 
 
 def clique_square(names: Sequence[str], clique_by_pair: Mapping[tuple[int, int], str]) -> go.Figure:
-    """Every column against every other; `clique_by_pair` say of a pair of places in which clique it stands."""
+    """Return a square of all column pairs, filled for those that share a clique.
+
+    `clique_by_pair` maps a pair of column positions to the text of their clique, shown on hover.
+    """
     filled = np.full((len(names), len(names)), np.nan)
     hover_texts = np.full(filled.shape, "", dtype=object)
     for (a, b), clique_text in clique_by_pair.items():

@@ -17,7 +17,7 @@ function build(root) {
 
   const draw = () => {
     const stop = input.valueAsNumber, values = data.synthetic[drawing][stop];
-    const low = data.low[stop], high = data.high[stop], words = data.words[drawing][stop];
+    const low = data.low[stop], high = data.high[stop], words = data.sentences[drawing][stop];
     const said = words.replaceAll("**", "");
     bars.forEach((bar, j) => {
       size(bar.synthetic, 0, values[j], data.top);

@@ -1,4 +1,7 @@
-"""Bars that follow a slider while it moves: every frame is there before, and the browser draws without the server."""
+"""Bars that follow a slider while it moves, drawn by the browser without the server.
+
+Every frame is sent beforehand.
+"""
 
 import math
 from collections.abc import Callable, Mapping, Sequence
@@ -23,11 +26,13 @@ _mount_component = st.components.v2.component("drag", **_ASSETS, isolate_styles=
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class BarFrames:
-    """Synthetic shares (drawings, stops, labels) beside the `real` ones (labels,), None where there are none to show.
+    """Frames of a bar chart for every stop of a slider, sent to the browser at once.
 
-    A drawing is one throw of the noise, kept for all stops. `words` say a sentence for each drawing
-    and stop, which names it, on the page and for screen readers; ** begins and ends what is
-    emphasised.
+    `synthetic` holds shares (drawings, stops, labels) beside the `real` ones (labels,), None where
+    there are none to show. A drawing is one throw of the noise, kept for all stops. `words` holds a
+    sentence for each drawing and stop, which names it, on the page and for screen readers; **
+    begins
+    and ends what is emphasised.
     """
 
     title: str
@@ -37,14 +42,14 @@ class BarFrames:
     labels: Sequence[str]
     real: np.ndarray | None
     synthetic: np.ndarray
-    words: Sequence[Sequence[str]]
-    shown: str = "synthetic"  # what the moving bars are
+    sentences: Sequence[Sequence[str]]
+    moving_bars_name: str = "synthetic"  # what the moving bars are
     unit: str = "%"  # of all bars; anything else is counted
     repeats: np.ndarray | None = None  # whose range is drawn, where it is not that of the drawings
     people: int = 0  # in all; if any, a moving bar says by how many of them it is off
 
     def to_json(self, opening_stop: int) -> dict[str, Any]:
-        """What the browser is given, opened at a stop."""
+        """Return the data for the browser component, opened at one stop of the slider."""
         repeats = self.synthetic if self.repeats is None else self.repeats
         low = repeats.min(axis=0)
         high = repeats.max(axis=0)
@@ -66,7 +71,7 @@ class BarFrames:
             "digits": 1 if step >= 0.1 else 2,
             "legend": {
                 "real": "" if self.real is None else "real",
-                "synthetic": self.shown,
+                "synthetic": self.moving_bars_name,
                 "range": f"range of {drawings} repeats" if drawings > 1 else "",
             },
             "again": "Repeat with fresh noise",
@@ -76,7 +81,10 @@ class BarFrames:
 def draw_dragged_bars(
     frames: BarFrames, opening_stop: int, key: str, on_stop: Callable[[int], None]
 ) -> None:
-    """Draw; when the thumb is let go, `on_stop` is called with its stop before the page is run again."""
+    """Draw the bars and their slider; call `on_stop` with the stop where the thumb is let go.
+
+    The call comes before the page is run again.
+    """
 
     def report_stop() -> None:
         stop = read_reported_stop(st.session_state.get(key), len(frames.stops))
@@ -87,7 +95,10 @@ def draw_dragged_bars(
 
 
 def read_reported_stop(state: Any, stop_count: int) -> int | None:
-    """The stop that a browser reports, None for anything that is not one of them: a browser may send what it likes."""
+    """Return the stop that a browser reports, or None for anything that is not a valid stop.
+
+    A browser may send what it likes.
+    """
     stop = state.get("stop") if isinstance(state, Mapping) else None
     is_integer = isinstance(stop, int) and not isinstance(stop, bool)
     return stop if is_integer and 0 <= stop < stop_count else None

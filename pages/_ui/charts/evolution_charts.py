@@ -30,55 +30,78 @@ def evolution_step_maps(
     max_noise_km: float,
     scale_bars: dict[str, float],
 ) -> go.Figure:
-    """Draw two maps of the ellipse that fills the box: what stays with you beside what may be published.
+    """Return two maps side by side: the private points and the weighted candidates of one step.
 
-    Private points (n, 2) are left, candidates V (r, 2) right; a dot's area is its weight, and where
-    that is `is_noise_only`, it is hollow. The `max_noise_km` of these is so many km off. Below is
-    one of `scale_bars` each.
+    Private points (n, 2), which stay with you, are on the left; candidates V (r, 2), which may be
+    published, on the right. Both show the ellipse that fills the box. A dot's area is its weight;
+    where
+    `is_noise_only` is true it is hollow. These hollow dots are at most `max_noise_km` km off. Below
+    is
+    one of the `scale_bars` each.
     """
     low, high = box
     margin = 0.03 * (high - low)
     scale_bar_y = low[1] - 3 * margin[1]
-    has_votes = weights > 0
-    legend_text = "◆ larger: more votes" + ("" if has_votes.all() else " · × none")
-    legend_text += (
-        f"<br>◇ only noise, up to {max_noise_km:.1f} km off" if is_noise_only.any() else "<br>"
-    )
     titles = (
         f"<b>Real</b> (here made up)<br>{len(private):,} people, one place each<br>",
-        f"<b>Synthetic</b> (goes out)<br>{legend_text}",
+        "<b>Synthetic</b> (goes out)<br>" + _votes_legend(weights, is_noise_only, max_noise_km),
     )
-    figure = make_subplots(1, 2, subplot_titles=titles, horizontal_spacing=0.03).update_annotations(
-        font=TEXT_FONT
+    figure = make_subplots(1, 2, subplot_titles=titles, horizontal_spacing=0.03)
+    figure.update_annotations(font=TEXT_FONT)
+    clouds = _point_clouds(private, V, weights, is_noise_only)
+    figure.add_traces(clouds, 1, [1, 2, 2]).update_traces(hovertemplate="(%{x:.3f}, %{y:.3f})")
+    _draw_scale_bars(figure, scale_bars, low[0], scale_bar_y)
+    _draw_bare_maps(figure, box, scale_bar_y)
+    # as high as its place: two maps side by side, below titles of three lines
+    return finish_figure(figure).update_layout(
+        yaxis_scaleanchor="x",
+        yaxis2_scaleanchor="x2",
+        showlegend=False,
+        height=None,
+        margin_l=24,
+        margin_t=58,
     )
+
+
+def _votes_legend(weights: np.ndarray, is_noise_only: np.ndarray, max_noise_km: float) -> str:
+    """Return two lines that say what the size and the shape of a candidate's dot mean."""
+    votes_text = "◆ larger: more votes"
+    if not (weights > 0).all():
+        votes_text += " · × none"
+    if not is_noise_only.any():
+        return f"{votes_text}<br>"
+    return f"{votes_text}<br>◇ only noise, up to {max_noise_km:.1f} km off"
+
+
+def _point_clouds(
+    private: np.ndarray, V: np.ndarray, weights: np.ndarray, is_noise_only: np.ndarray
+) -> list[go.Scatter]:
+    """Return the private points, the candidates without votes, and those with votes."""
+    has_votes = weights > 0
     size = np.maximum(MAX_DOT_PIXELS * np.sqrt(weights[has_votes] / weights.max()), 4)
+    symbols = np.where(is_noise_only[has_votes], "diamond-open", "diamond")
+    private_style = {"color": REAL, "size": 5, "opacity": 0.7}
+    voteless_style = {"color": GREY, "size": 5, "opacity": 0.6, "symbol": "x-thin-open"}
+    voted_style = {"color": SYNTHETIC, "size": size, "opacity": 0.75, "symbol": symbols}
     cloud_styles = (
-        ("real points", private, {"color": REAL, "size": 5, "opacity": 0.7}),
-        (
-            "without votes",
-            V[~has_votes],
-            {"color": GREY, "size": 5, "opacity": 0.6, "symbol": "x-thin-open"},
-        ),
-        (
-            "invented points, by votes",
-            V[has_votes],
-            {
-                "color": SYNTHETIC,
-                "size": size,
-                "opacity": 0.75,
-                "symbol": np.where(is_noise_only[has_votes], "diamond-open", "diamond"),
-            },
-        ),
+        ("real points", private, private_style),
+        ("without votes", V[~has_votes], voteless_style),
+        ("invented points, by votes", V[has_votes], voted_style),
     )
-    clouds = [
+    return [
         go.Scatter(x=X[:, 0], y=X[:, 1], mode="markers", name=name, marker=style)
         for name, X, style in cloud_styles
     ]
-    figure.add_traces(clouds, 1, [1, 2, 2]).update_traces(hovertemplate="(%{x:.3f}, %{y:.3f})")
+
+
+def _draw_scale_bars(
+    figure: go.Figure, scale_bars: dict[str, float], start_x: float, y: float
+) -> None:
+    """Draw one scale bar below each map, with its name."""
     for column, (name, length) in enumerate(scale_bars.items(), 1):
         figure.add_scatter(
-            x=[low[0], low[0] + length],
-            y=[scale_bar_y, scale_bar_y],
+            x=[start_x, start_x + length],
+            y=[y, y],
             text=["", f"&nbsp;{name}"],
             textposition="middle right",
             mode="lines+text",
@@ -87,6 +110,14 @@ def evolution_step_maps(
             row=1,
             col=column,
         )
+
+
+def _draw_bare_maps(
+    figure: go.Figure, box: tuple[np.ndarray, np.ndarray], scale_bar_y: float
+) -> None:
+    """Draw the ellipse that fills the box on both maps, and take the grid and ticks away."""
+    low, high = box
+    margin = 0.03 * (high - low)
     figure.add_shape(
         type="circle",
         x0=low[0],
@@ -105,16 +136,6 @@ def evolution_step_maps(
     }
     figure.update_xaxes(range=(low[0] - margin[0], high[0] + margin[0]), **axis_style)
     figure.update_yaxes(range=(scale_bar_y - 2 * margin[1], high[1] + margin[1]), **axis_style)
-    return finish_figure(
-        figure
-    ).update_layout(  # as high as its place: two maps side by side, below titles of three lines
-        yaxis_scaleanchor="x",
-        yaxis2_scaleanchor="x2",
-        showlegend=False,
-        height=None,
-        margin_l=24,
-        margin_t=58,
-    )
 
 
 def distance_chart(distance_by_step: pd.DataFrame) -> go.Figure:
@@ -146,10 +167,11 @@ def settings_chart(
     log: bool,
     marked_setting: tuple[str, float] | None = None,
 ) -> go.Figure:
-    """Mean W1 against a setting with two standard errors; one line for each `line`; reference means as open marks.
+    """Return a chart of mean W1 against a setting, with two standard errors, one line per `line`.
 
-    `found` and `reference` have line, x, mean and error. `marked_setting` is a vertical line with
-    its words.
+    `results` and `reference` have the columns line, x, mean and error; reference means are open
+    marks.
+    `marked_setting` is a vertical line with its label.
     """
     figure = go.Figure()
     styles = series_styles([*dict.fromkeys([*results["line"], *reference["line"]])])
@@ -188,7 +210,10 @@ def settings_chart(
 
 
 def method_ranking_chart(scores: pd.DataFrame, error_column: str) -> go.Figure:
-    """W1 of each method as a bar of its mean, and a dot for each seed; column `error_column` says how far W1 may be off."""
+    """Return a bar of the mean W1 for each method, with a dot for each seed.
+
+    Column `error_column` says how far W1 may be off.
+    """
     means = scores.groupby("method", sort=False)["w1"].mean()
     figure = go.Figure()
     figure.add_bar(

@@ -1,7 +1,7 @@
-"""The charts of the one screen: small, in percentage points, and never without how far the noise moves them.
+"""Small charts of the Explore page, in percentage points and with the spread by noise.
 
-Each is said as plain dictionaries and made a figure once: a figure that is added to is checked anew
-at every addition, which took most of the time in which all of them answer a slider.
+Each is written as plain dictionaries and made a figure once: a figure that is added to is checked
+anew at every addition, which took most of the time in which all of them answer a slider.
 """
 
 from collections.abc import Sequence
@@ -56,6 +56,44 @@ _BAND_SPEC: FigureSpec = {
     "opacity": BAND_OPACITY,
     "line": {"width": 0},
 }
+_STAGE_LINE: FigureSpec = {
+    "xref": "x",
+    "yref": "y domain",
+    "type": "line",
+    "y0": 0,
+    "y1": 1,
+    "line": {"color": GREY, "width": 1},
+}
+_STAGE_NOTE: FigureSpec = {
+    "xref": "x",
+    "yref": "y domain",
+    "y": 1,
+    "yanchor": "bottom",
+    "xanchor": "left",
+    "showarrow": False,
+    "font": TEXT_FONT,
+}
+_MAP_TITLE: FigureSpec = {
+    "y": 1,
+    "xref": "paper",
+    "yref": "paper",
+    "yanchor": "bottom",
+    "showarrow": False,
+    "font": TEXT_FONT,
+}
+_DIFFERENCE_STYLE: FigureSpec = {
+    "colorscale": DIVERGING,
+    "zmin": -FULL_COLOUR_POINTS,
+    "zmax": FULL_COLOUR_POINTS,
+    "colorbar": {
+        "thickness": 8,
+        "x": 1,
+        "len": 0.7,
+        "tickfont": TEXT_FONT,
+        "tickvals": [-FULL_COLOUR_POINTS, 0, FULL_COLOUR_POINTS],
+        "ticktext": ["≤−1", "0", "≥1"],
+    },
+}
 
 
 def convergence_chart(
@@ -69,49 +107,17 @@ def convergence_chart(
     stages: Sequence[float] = (),
     pinned: pd.DataFrame | None = None,
 ) -> go.Figure:
-    """Errors against `x`: the first run as a line, the range over its replays as a band; raw noise and a pinned run.
+    """Return a chart of errors against `x`: the first run as a line, all replays as a band.
 
-    `stages` are where a new fit begins.
+    The error of raw noise and a pinned run are drawn where given. `stages` are where a new fit
+    begins.
     """
-    lines: list[FigureSpec] = []
     first_run = records[records["seed"] == records["seed"].iloc[0]].set_index("t", drop=False)
-    for name, (colour, dash, label) in ERROR_LINE_STYLES.items():
-        if name not in records:
-            continue
-        if records["seed"].nunique() > 1:
-            lines.append(_run_range_spec(records, first_run, x, name, colour))
-        lines.append(
-            _line_spec(
-                first_run[x],
-                first_run[name],
-                label,
-                {"color": colour, "dash": dash, "width": 2},
-                n,
-                unit,
-            )
-        )
+    lines = _error_lines(records, first_run, x, n, unit)
     if pinned is not None:
-        pinned_run = pinned[pinned["seed"] == pinned["seed"].iloc[0]]
-        line = {"color": GREY, "dash": "longdash", "width": 2}
-        lines.append(
-            _line_spec(pinned_run[x], pinned_run["max_error"], "largest error, A", line, n, unit)
-        )
+        lines.append(_pinned_line(pinned, x, n, unit))
     if raw_noise is not None:
-        line = {"color": GREY, "dash": "dot", "width": 1}
-        ends = pd.Series([min(0.0, first_run[x].min()), first_run[x].max()])
-        lines.append(
-            _line_spec(ends, pd.Series([raw_noise] * 2), "noise alone", line, n, unit)
-            | {"mode": "lines"}
-        )
-    axis_refs = {"xref": "x", "yref": "y domain"}
-    stage_line = axis_refs | {"type": "line", "y0": 0, "y1": 1, "line": {"color": GREY, "width": 1}}
-    stage_note = axis_refs | {
-        "y": 1,
-        "yanchor": "bottom",
-        "xanchor": "left",
-        "showarrow": False,
-        "font": TEXT_FONT,
-    }
+        lines.append(_raw_noise_line(raw_noise, first_run[x], n, unit))
     named_lines = [line for line in lines if "name" in line]
     ends = [(t["name"], t["line"]["color"], np.asarray(t["y"])[-1]) for t in named_lines]
     notes = line_end_labels(
@@ -124,12 +130,42 @@ def convergence_chart(
         lines,
         xaxis=_axis_spec(title, rangemode="tozero"),
         yaxis=_axis_spec(points_axis_title(n, unit), type="log", dtick="D2", tickformat="~g"),
-        shapes=[stage_line | {"x0": at, "x1": at} for at in stages],
-        annotations=[stage_note | {"x": at, "text": STAGE_TEXT} for at in stages] + notes,
+        shapes=[_STAGE_LINE | {"x0": at, "x1": at} for at in stages],
+        annotations=[_STAGE_NOTE | {"x": at, "text": STAGE_TEXT} for at in stages] + notes,
         showlegend=False,
         margin=MARGIN | {"r": name_margin(ends)},
         height=CHART_HEIGHT - CAPTION_HEIGHT,
     )
+
+
+def _error_lines(
+    records: pd.DataFrame, first_run: pd.DataFrame, x: str, n: int, unit: str
+) -> list[FigureSpec]:
+    """Return a line for each kind of error of the first run, in the band of all runs."""
+    lines: list[FigureSpec] = []
+    for name, (colour, dash, label) in ERROR_LINE_STYLES.items():
+        if name not in records:
+            continue
+        if records["seed"].nunique() > 1:
+            lines.append(_run_range_spec(records, first_run, x, name, colour))
+        style = {"color": colour, "dash": dash, "width": 2}
+        lines.append(_line_spec(first_run[x], first_run[name], label, style, n, unit))
+    return lines
+
+
+def _pinned_line(pinned: pd.DataFrame, x: str, n: int, unit: str) -> FigureSpec:
+    """Return the largest error of the first of the pinned runs."""
+    first_run = pinned[pinned["seed"] == pinned["seed"].iloc[0]]
+    style = {"color": GREY, "dash": "longdash", "width": 2}
+    return _line_spec(first_run[x], first_run["max_error"], "largest error, A", style, n, unit)
+
+
+def _raw_noise_line(raw_noise: float, positions: pd.Series, n: int, unit: str) -> FigureSpec:
+    """Return a horizontal line: the error of noise alone, as wide as the run."""
+    style = {"color": GREY, "dash": "dot", "width": 1}
+    ends = pd.Series([min(0.0, positions.min()), positions.max()])
+    levels = pd.Series([raw_noise, raw_noise])
+    return _line_spec(ends, levels, "noise alone", style, n, unit) | {"mode": "lines"}
 
 
 def _line_spec(
@@ -153,7 +189,10 @@ def _line_spec(
 def _run_range_spec(
     records: pd.DataFrame, first_run: pd.DataFrame, x: str, name: str, colour: str
 ) -> FigureSpec:
-    """From the smallest to the largest error of all runs; one that has ended stays where it ended."""
+    """Return the band from the smallest to the largest error of all runs along `x`.
+
+    A run that has ended stays at its last error.
+    """
     runs = records.pivot(index="t", columns="seed", values=name).ffill()
     low = 100 * runs.min(axis=1)
     high = 100 * runs.max(axis=1)
@@ -163,17 +202,19 @@ def _run_range_spec(
         else first_run[x].reindex(runs.index).ffill().bfill()
     )
     if positions.nunique() == 1:
-        ends = {"x": [positions.iloc[-1]] * 2, "y": [low.iloc[-1], high.iloc[-1]]}
-        return (
-            _BAND_SPEC
-            | ends
-            | {"fill": "none", "line": {"color": colour, "width": 6}, "opacity": 0.4}
-        )
+        ends = {"x": [positions.iloc[-1], positions.iloc[-1]], "y": [low.iloc[-1], high.iloc[-1]]}
+        return {
+            **_BAND_SPEC,
+            **ends,
+            "fill": "none",
+            "line": {"color": colour, "width": 6},
+            "opacity": 0.4,
+        }
     return _band_spec(positions, low, high, colour)
 
 
 def _band_spec(positions: ArrayLike, low: ArrayLike, high: ArrayLike, colour: str) -> FigureSpec:
-    """The range between two lines."""
+    """Return the specification of a filled band between two lines."""
     x = np.asarray(positions)
     low = np.asarray(low)
     high = np.asarray(high)
@@ -187,27 +228,18 @@ def _band_spec(positions: ArrayLike, low: ArrayLike, high: ArrayLike, colour: st
 def query_error_chart(
     table: pd.DataFrame, n: int, unit: str, errors: np.ndarray, marked_positions: Sequence[int] = ()
 ) -> go.Figure:
-    """Errors of all questions, from the smallest to the largest: a band over all runs.
+    """Return a chart of all queries' errors in ascending order, as a band over all runs.
 
-    `errors` are the errors of each run, (runs, m). The worst questions, the `table` with question
-    and error, are dots; drag over them to mark some. `marked_positions` are so at the beginning.
-    Where 9 of 10 questions end has a mark.
+    `errors` are the errors of each run, (runs, m). The worst queries, the rows of `table` with
+    question
+    and error, are dots; dragging over them marks some, and those at `marked_positions` are marked
+    at
+    the beginning. A box ends where 9 of 10 queries end.
     """
     shares = np.linspace(0, 1, 201)
     error_quantiles = 100 * np.quantile(errors, shares, axis=1)
     marked_error = 100 * float(np.quantile(errors[0], MARKED_QUANTILE))
-    dots = {
-        "type": "scatter",
-        "x": 1 - np.arange(len(table)) / errors.shape[1],
-        "y": 100 * table["error"],
-        "mode": "markers",
-        "marker": {"color": ERROR, "size": 5},
-        "customdata": np.column_stack(
-            [[escape_figure_text(q, 80) for q in table["question"]], table["error"] * n]
-        ),
-        "hovertemplate": f"%{{customdata[0]}}<br>%{{y:.3g}} points ≈ %{{customdata[1]:,.1f}} "
-        f"{unit}<extra></extra>",
-    }
+    dots = _question_dots(table, n, unit, errors.shape[1])
     if marked_positions:
         dots["selectedpoints"] = list(marked_positions)
     band = _band_spec(shares, error_quantiles.min(axis=1), error_quantiles.max(axis=1), ERROR) | {
@@ -246,11 +278,26 @@ def query_error_chart(
     )
 
 
-def marginal_chart(frame: pd.DataFrame, title: str, n: int, unit: str) -> go.Figure:
-    """Real beside synthetic shares of one column's values, and a whisker upon each synthetic one.
+def _question_dots(table: pd.DataFrame, n: int, unit: str, question_count: int) -> FigureSpec:
+    """Return a dot for each of the worst questions, the worst at the right."""
+    labels = [escape_figure_text(question, 80) for question in table["question"]]
+    return {
+        "type": "scatter",
+        "x": 1 - np.arange(len(table)) / question_count,
+        "y": 100 * table["error"],
+        "mode": "markers",
+        "marker": {"color": ERROR, "size": 5},
+        "customdata": np.column_stack([labels, table["error"] * n]),
+        "hovertemplate": f"%{{customdata[0]}}<br>%{{y:.3g}} points ≈ %{{customdata[1]:,.1f}} "
+        f"{unit}<extra></extra>",
+    }
 
-    It is the interval for the table, where that is given (`table from`, `table to`), else the range
-    over the replays (`low`, `high`).
+
+def marginal_chart(frame: pd.DataFrame, title: str, n: int, unit: str) -> go.Figure:
+    """Return bars of one column's real and synthetic shares, with a whisker on each synthetic bar.
+
+    The whisker is the confidence interval for the table, where that is given (`table from`,
+    `table to`), else the range over the replays (`low`, `high`).
     """
     names = distinct_figure_labels(frame["value"], 22)
     bars = []
@@ -293,8 +340,13 @@ def marginal_chart(frame: pd.DataFrame, title: str, n: int, unit: str) -> go.Fig
 def _whisker_spec(
     frame: pd.DataFrame, names: list[str], name: str, end_columns: tuple[str, str]
 ) -> FigureSpec:
-    """The range of each value, upon its synthetic bar: the right one of two, the middle one of three."""
-    low, high = (100 * frame[end].to_numpy(dtype=float) for end in end_columns)
+    """Return invisible points with a whisker for each value's range, upon its synthetic bar.
+
+    That bar is the right one of two, or the middle one of three.
+    """
+    low_column, high_column = end_columns
+    low = 100 * frame[low_column].to_numpy(dtype=float)
+    high = 100 * frame[high_column].to_numpy(dtype=float)
     middle = (low + high) / 2
     return {
         "type": "scatter",
@@ -317,18 +369,61 @@ def two_way_maps(
     axes: tuple[str, str],
     labels: tuple[Sequence[str], Sequence[str]],
 ) -> go.Figure:
-    """A 2-way table, and how far the synthetic one is from it on a scale of APART points both ways from 0.
+    """Return heat maps of a real 2-way marginal and of the synthetic one's difference from it.
 
-    That scale is the same for every table and release: a difference of 0.2 points looks as small as
-    it is. The cell that differs most has a frame.
+    The difference has a scale of FULL_COLOUR_POINTS points both ways from 0, the same for every
+    table
+    and release: a difference of 0.2 points looks as small as it is. The cell that differs most has
+    a
+    frame.
     """
-    row_labels = distinct_figure_labels(labels[0], 14)
-    column_labels = distinct_figure_labels(labels[1], 12)
     row_title, column_title = distinct_figure_labels(axes, 18)
     difference = 100 * (synthetic - real)
     max_share = 100 * float(real.max())
+    real_style = {"colorscale": SHADES, "zmin": 0, "zmax": max_share, "showscale": False}
+    cell_texts = _cell_texts(labels, synthetic)
+    worst_cell_box = _worst_cell_box(difference)
+    maps: list[FigureSpec] = []
+    layout: dict[str, Any] = {
+        "annotations": [_MAP_TITLE | {"text": row_title, "x": 0, "xanchor": "right", "xshift": -6}],
+        "shapes": [worst_cell_box, worst_cell_box | {"xref": "x2", "yref": "y2"}],
+    }
+    for axis_suffix, map_title, values, style in (
+        ("", f"real, up to {max_share:.2g}%", 100 * real, real_style),
+        ("2", "difference, points", difference, _DIFFERENCE_STYLE),
+    ):
+        left_edge = (MAP_WIDTH + MAP_GAP) * len(axis_suffix)
+        maps.append(
+            {
+                **cell_texts,
+                **style,
+                "z": values,
+                "xaxis": f"x{axis_suffix}",
+                "yaxis": f"y{axis_suffix}",
+            }
+        )
+        layout["annotations"].append(
+            _MAP_TITLE | {"text": map_title, "x": left_edge + MAP_WIDTH / 2, "xanchor": "center"}
+        )
+        layout |= _map_axes(axis_suffix, left_edge, column_title)
+    return _small_figure(maps, **layout)
+
+
+def _cell_texts(labels: tuple[Sequence[str], Sequence[str]], synthetic: np.ndarray) -> FigureSpec:
+    """Return what both maps say of a cell: its labels, and the synthetic share on hover."""
+    return {
+        "type": "heatmap",
+        "x": distinct_figure_labels(labels[1], 12),
+        "y": distinct_figure_labels(labels[0], 14),
+        "customdata": 100 * synthetic,
+        "hovertemplate": "%{y}, %{x}: %{z:.3g}, synthetic %{customdata:.3g}%<extra></extra>",
+    }
+
+
+def _worst_cell_box(difference: np.ndarray) -> FigureSpec:
+    """Return a frame around the cell that differs most."""
     row, column = np.unravel_index(np.abs(difference).argmax(), difference.shape)
-    worst_cell_box = {
+    return {
         "type": "rect",
         "x0": column - 0.5,
         "x1": column + 0.5,
@@ -336,75 +431,30 @@ def two_way_maps(
         "y1": row + 0.5,
         "line": {"color": ERROR, "width": 3},
     }
-    title_spec = {
-        "y": 1,
-        "xref": "paper",
-        "yref": "paper",
-        "yanchor": "bottom",
-        "showarrow": False,
-        "font": TEXT_FONT,
-    }
-    scale = {
-        "thickness": 8,
-        "x": 1,
-        "len": 0.7,
+
+
+def _map_axes(axis_suffix: str, left_edge: float, column_title: str) -> dict[str, Any]:
+    """Return the two axes of one of the maps side by side; only the first one names its rows."""
+    row_axis = {
+        "type": "category",
+        "anchor": f"x{axis_suffix}",
         "tickfont": TEXT_FONT,
-        "tickvals": [-FULL_COLOUR_POINTS, 0, FULL_COLOUR_POINTS],
-        "ticktext": ["≤−1", "0", "≥1"],
+        "autorange": "reversed",
     }
-    real_style = {"colorscale": SHADES, "zmin": 0, "zmax": max_share, "showscale": False}
-    difference_style = {
-        "colorscale": DIVERGING,
-        "zmin": -FULL_COLOUR_POINTS,
-        "zmax": FULL_COLOUR_POINTS,
-        "colorbar": scale,
-    }
-    maps: list[FigureSpec] = []
-    layout: dict[str, Any] = {
-        "annotations": [title_spec | {"text": row_title, "x": 0, "xanchor": "right", "xshift": -6}],
-        "shapes": [worst_cell_box, worst_cell_box | {"xref": "x2", "yref": "y2"}],
-    }
-    for axis_suffix, map_title, values, style in (
-        ("", f"real, up to {max_share:.2g}%", 100 * real, real_style),
-        ("2", "difference, points", difference, difference_style),
-    ):
-        left_edge = (MAP_WIDTH + MAP_GAP) * len(axis_suffix)
-        maps.append(
-            {
-                "type": "heatmap",
-                "x": column_labels,
-                "y": row_labels,
-                "z": values,
-                "xaxis": f"x{axis_suffix}",
-                "yaxis": f"y{axis_suffix}",
-                "customdata": 100 * synthetic,
-                "hovertemplate": "%{y}, %{x}: %{z:.3g}, synthetic "
-                "%{customdata:.3g}%<extra></extra>",
-            }
-            | style
-        )
-        layout["annotations"].append(
-            title_spec | {"text": map_title, "x": left_edge + MAP_WIDTH / 2, "xanchor": "center"}
-        )
-        # The browser knows how wide a map is: it turns the names, and leaves out those that would
-        # overlap.
-        layout[f"xaxis{axis_suffix}"] = _axis_spec(
-            column_title,
-            type="category",
-            anchor=f"y{axis_suffix}",
-            domain=[left_edge, left_edge + MAP_WIDTH],
-            **TURNED_LABELS,
-        )
-        row_axis = {
-            "type": "category",
-            "anchor": f"x{axis_suffix}",
-            "tickfont": TEXT_FONT,
-            "autorange": "reversed",
-        }
-        layout[f"yaxis{axis_suffix}"] = row_axis | (
-            {"showticklabels": False, "ticks": ""} if axis_suffix else {"tickprefix": "\u2003"}
-        )
-    return _small_figure(maps, **layout)
+    if axis_suffix:
+        row_axis |= {"showticklabels": False, "ticks": ""}
+    else:
+        row_axis |= {"tickprefix": "\u2003"}
+    # The browser knows how wide a map is: it turns the names, and leaves out those that would
+    # overlap.
+    column_axis = _axis_spec(
+        column_title,
+        type="category",
+        anchor=f"y{axis_suffix}",
+        domain=[left_edge, left_edge + MAP_WIDTH],
+        **TURNED_LABELS,
+    )
+    return {f"xaxis{axis_suffix}": column_axis, f"yaxis{axis_suffix}": row_axis}
 
 
 def _axis_spec(title: str, **axis_args: Any) -> FigureSpec:
@@ -424,7 +474,10 @@ def _small_figure(data: list[FigureSpec], **layout: Any) -> go.Figure:
 
 
 def _with_arrays(part: FigureSpec) -> FigureSpec:
-    """The part with arrays where it has pandas' series, as an unchecked figure takes them."""
+    """Return `part` with every pandas Series replaced by an array.
+
+    An unchecked figure takes arrays only.
+    """
     return {
         name: value.to_numpy() if isinstance(value, pd.Series) else value
         for name, value in part.items()

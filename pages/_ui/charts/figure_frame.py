@@ -1,7 +1,7 @@
-"""The frame of every chart, and DataFrames as Plotly figures; nothing here computes or knows an algorithm.
+"""Common frame and line labels of every chart, and DataFrames as Plotly figures.
 
-Colours are places in the theme's palettes (`.streamlit/config.toml`): the browser puts those of
-light or dark there.
+Nothing here computes or knows an algorithm. Colours are positions in the theme's palettes
+(`.streamlit/config.toml`): the browser puts those of light or dark there.
 """
 
 import math
@@ -15,19 +15,26 @@ import plotly.graph_objects as go
 
 from ..session import algorithm_nickname, distinct_figure_labels, escape_figure_text
 
-REAL, SYNTHETIC, THIRD, FOURTH, FIFTH, SIXTH, ERROR, GREY = (
-    f"#{i:06}" for i in (1, 2, 3, 4, 5, 6, 7, 10)
-)
+REAL = "#000001"
+SYNTHETIC = "#000002"
+THIRD = "#000003"
+FOURTH = "#000004"
+FIFTH = "#000005"
+SIXTH = "#000006"
+ERROR = "#000007"
+GREY = "#000010"
 PAGE_COLOUR = "#000038"  # what the page is painted with
-SHADES, DIVERGING = ([[i / 9, f"#{first + i:06}"] for i in range(10)] for first in (11, 21))
+SHADES = [[i / 9, f"#{11 + i:06}"] for i in range(10)]
+DIVERGING = [[i / 9, f"#{21 + i:06}"] for i in range(10)]
 HATCHED_STYLE = {
     "color": SYNTHETIC,
     "pattern": {"shape": "/", "fillmode": "overlay", "fgcolor": PAGE_COLOUR, "fgopacity": 0.45},
 }
+# on every page
 BAR_STYLES: dict[str, dict[str, Any]] = {
     "real": {"color": REAL},
     "synthetic": HATCHED_STYLE,
-}  # on every page
+}
 TEXT_FONT = {"size": 13}
 POWER_AXIS = {"type": "log", "exponentformat": "power", "dtick": 1}  # an axis
 LETTER_WIDTH = 7  # pixels of one, about
@@ -44,7 +51,10 @@ ERROR_LINE_STYLES = {  # error: colour, dash, words
 
 
 def finish_figure(figure: go.Figure, height: int = 380) -> go.Figure:
-    """Return a figure in the frame of all figures; lines are named at their ends, not in a legend."""
+    """Return `figure` with the common frame: fonts, margins and names at the ends of its lines.
+
+    Only charts whose named traces are all lines have such names, instead of a legend.
+    """
     legend = {"orientation": "h", "yanchor": "bottom", "y": 1.02, "x": 0, "font": TEXT_FONT}
     figure.update_layout(
         height=height, margin={"l": 8, "r": 8, "t": 40, "b": 8}, legend=legend, font=TEXT_FONT
@@ -96,10 +106,10 @@ LineEnd = tuple[str, str, float]  # of a line: its name and colour, and how high
 def line_end_labels(
     lines: Sequence[LineEnd], y_values: np.ndarray, height: float, *, log: bool
 ) -> list[dict]:
-    """Return labels with the names of lines at their ends, in their colours; names that would meet are moved apart.
+    """Return annotations that name the lines at their ends, moved apart where they would overlap.
 
-    Names are escaped already. `y_values` are all values along the vertical axis, `height` is the
-    figure's in pixels.
+    They have the lines' colours. Names are escaped already. `y_values` are all values along the
+    vertical axis, `height` is the figure's in pixels.
     """
     lines = sorted((line for line in lines if line[2] > 0 or not log), key=lambda line: line[2])
     to_axis = np.log10 if log else np.asarray
@@ -147,7 +157,7 @@ def name_margin(lines: Sequence[LineEnd]) -> int:
 
 
 def name_height(name: str) -> float:
-    """Return the pixels that a name at the end of a line takes, with what is left free around it."""
+    """Return the height in pixels of a name at the end of a line, with the free space around it."""
     return NAME_GAP + LETTER_HEIGHT * len(wrapped_nickname(name).split("\n"))
 
 
@@ -164,9 +174,9 @@ def wrapped_nickname(title: str) -> str:
 def spread_labels(
     positions: list[float], heights: list[float], max_position: float = math.inf
 ) -> list[float]:
-    """Return the middles of labels, near their places and no two of them on top of each other; places must rise.
+    """Return label middles near `positions` such that no two labels overlap.
 
-    None of them is above `most`, if all have room below it.
+    The positions must ascend. No label is above `max_position`, if all have room below it.
     """
     middles: list[float] = []
     for i, position in enumerate(positions):
@@ -200,7 +210,10 @@ def line_chart(
     log: str = "",
     height: int = 380,
 ) -> go.Figure:
-    """Draw columns of a table over one of them; `lines` maps columns to words, `log` says which axes are: "xy", "y"."""
+    """Return a line chart of several columns of a table over its column `x`.
+
+    `lines` maps columns to names; `log` says which axes are logarithmic: "xy", "y".
+    """
     figure = go.Figure()
     styles = zip((SYNTHETIC, REAL, THIRD, FOURTH), ("solid", "dash", "dot", "dashdot"), strict=True)
     for (column, label), (colour, dash) in zip(lines.items(), styles, strict=False):
@@ -233,7 +246,10 @@ def points_axis_title(n: int, unit: str) -> str:
 def guess_bars(
     names: list[str], values: list[float], bar_texts: list[str], top: float
 ) -> go.Figure:
-    """Draw bars as parts of `top`, each with what is `bar_texts` of it; a question mark for one without a value."""
+    """Return horizontal bars on a scale up to `top`, with a question mark for the unknown one.
+
+    `bar_texts` say what part each bar is; the name without a value has the question mark.
+    """
     figure = go.Figure()
     figure.add_bar(
         x=[*values, 0],

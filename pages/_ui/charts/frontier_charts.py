@@ -1,4 +1,7 @@
-"""The frontier's figure and its neighbours: DataFrames to Plotly, nothing here computes or knows an algorithm."""
+"""Charts of error against ε: the privacy–accuracy frontier, error waterfall and bands.
+
+DataFrames to Plotly; nothing here computes or knows an algorithm.
+"""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -41,9 +44,9 @@ MARKERS = [
 
 
 def series_styles(names: list[str]) -> dict[str, dict[str, str]]:
-    """A colour, a marker and a dash for each of `names` by its place among them.
+    """Return a colour, a marker and a dash for each name, by its position in `names`.
 
-    These are all names that there are, not those that are chosen: a choice changes no look.
+    `names` are all names that exist, not those that are chosen: a choice changes no look.
     """
     return {
         name: {
@@ -88,95 +91,28 @@ def frontier_chart(
     target_error: float | None = None,
     advised_point: tuple[float, float] | None = None,
 ) -> go.Figure:
-    """Error against ε: a small dot a run, and for each algorithm a line of medians in the band of all its runs.
+    """Return a chart of error against ε: a dot per run, and each algorithm's medians and band.
 
-    `levels` are horizontal lines, `curves` other ones, by their names. A dot's customdata is
-    (algorithm, ε, seed). Algorithms are called by their `titles`. The axis is for all ε
-    `planned_epsilons`; what lies below the level `target_error` is good enough. The `advised_point`
-    is on the axis at the ε that is advised, below its error. A curve is dashed in the colour of the
-    algorithm that `algorithm_by_curve` names for it. Every line carries its name at its end.
+    The band holds all runs of the algorithm. `levels` are horizontal lines, `curves` other ones, by
+    their names. A dot's customdata is (algorithm, ε, seed). Algorithms are called by their
+    `titles`.
+    The axis is for all ε in `planned_epsilons`; what lies below the level `target_error` is good
+    enough. The `advised_point` is on the axis at the ε that is advised, below its error. A curve is
+    dashed in the colour of the algorithm that `algorithm_by_curve` names for it. Every line carries
+    its
+    name at its end.
     """
     figure = go.Figure()
-    draws_bands = runs["algorithm"].nunique() <= MAX_BANDS
-    for name, algorithm_runs in runs.groupby("algorithm", sort=False):
-        label = escape_figure_text(titles[str(name)])
-        algorithm_medians = medians[medians["algorithm"] == name]
-        style = styles[str(name)]
-        if draws_bands:
-            add_band(
-                figure,
-                algorithm_medians["epsilon"],
-                algorithm_medians["low"],
-                algorithm_medians["high"],
-                style["color"],
-                showlegend=False,
-            )
-        figure.add_scatter(
-            x=algorithm_medians["epsilon"],
-            y=algorithm_medians["error"],
-            mode="lines",
-            line=line_style(style),
-            name=label,
-            hoverinfo="skip",
-        )
-        figure.add_scatter(
-            x=algorithm_runs["epsilon"],
-            y=algorithm_runs["error"],
-            mode="markers",
-            name=label,
-            showlegend=False,
-            marker={**marker_style(style), "size": 6},
-            customdata=algorithm_runs[["algorithm", "epsilon", "seed"]].to_numpy(dtype=object),
-            hovertemplate=f"{label}, ε = %{{customdata[1]}}, repeat %{{customdata[2]}}: "
-            f"%{{y:.3g}}<extra></extra>",
-        )
+    _add_algorithms(figure, runs, medians, styles, titles)
     epsilon_range = [min(planned_epsilons) / 1.15, max(planned_epsilons) * 1.04]
-    for name, (x, y) in (
-        {name: (epsilon_range, [value] * 2) for name, value in levels.items()} | dict(curves)
-    ).items():
-        line = {"color": GREY, "dash": "solid", "width": 2}
-        if name in levels:
-            level_index = list(levels).index(name)
-            line |= {"dash": LEVEL_DASHES[level_index % len(LEVEL_DASHES)], "width": 1}
-        if name in algorithm_by_curve:
-            line |= {"color": styles[algorithm_by_curve[name]]["color"], "dash": "dash"}
-        figure.add_scatter(
-            x=x, y=y, mode="lines", name=escape_figure_text(name, 60), line=line, hoverinfo="name"
-        )
-    label = [
-        *runs["error"],
-        *levels.values(),
-        *(value for _, own in curves.values() for value in own),
-    ]
-    error_range = 0.75 * min(value for value in label if value > 0), 1.3 * max(label)
-    figure.update_yaxes(
-        title=title,
-        type="log",
-        range=np.log10(error_range),
-        **log_ticks(error_range[1] < MAX_NARROW_RATIO * error_range[0]),
-    )
+    _add_levels(figure, levels, epsilon_range)
+    _add_curves(figure, curves, algorithm_by_curve, styles)
+    low_error, high_error = _error_range(runs, levels, curves)
+    _set_error_axis(figure, title, low_error, high_error)
     if target_error is not None:
-        target_box = {
-            "y0": error_range[0],
-            "y1": target_error,
-            "x0": 0,
-            "x1": 1,
-            "xref": "x domain",
-        }
-        figure.add_shape(
-            type="rect", layer="below", fillcolor=THIRD, opacity=0.1, line_width=0, **target_box
-        )
+        _shade_below_target(figure, low_error, target_error)
     if advised_point is not None:
-        advised_epsilon, value = advised_point
-        figure.add_scatter(
-            x=[advised_epsilon, advised_epsilon],
-            y=[1.2 * error_range[0], value],
-            mode="lines+markers",
-            showlegend=False,
-            hoverinfo="skip",
-            line={"color": GREY, "dash": "dot", "width": 1},
-            marker={"symbol": "star", "size": [16, 0], "opacity": 1},
-        )
+        _add_advised_point(figure, advised_point, low_error)
     figure.update_xaxes(
         title="budget (ε): smaller protects more",
         range=np.log10(epsilon_range),
@@ -186,13 +122,151 @@ def frontier_chart(
     return finish_figure(figure, 360).update_layout(margin_t=8)
 
 
+def _error_range(
+    runs: pd.DataFrame,
+    levels: Mapping[str, float],
+    curves: Mapping[str, tuple[np.ndarray, np.ndarray]],
+) -> tuple[float, float]:
+    """Return the ends of the axis of errors: a little more than all that is drawn."""
+    curve_errors = (value for _, errors in curves.values() for value in errors)
+    all_errors = [*runs["error"], *levels.values(), *curve_errors]
+    return 0.75 * min(value for value in all_errors if value > 0), 1.3 * max(all_errors)
+
+
+def _set_error_axis(figure: go.Figure, title: str, low_error: float, high_error: float) -> None:
+    """Make the axis of errors logarithmic, with more ticks where it is short."""
+    figure.update_yaxes(
+        title=title,
+        type="log",
+        range=np.log10((low_error, high_error)),
+        **log_ticks(high_error < MAX_NARROW_RATIO * low_error),
+    )
+
+
+def _add_algorithms(
+    figure: go.Figure,
+    runs: pd.DataFrame,
+    medians: pd.DataFrame,
+    styles: Mapping[str, Mapping[str, str]],
+    titles: Mapping[str, str],
+) -> None:
+    """Draw all algorithms, with bands as long as they are few."""
+    draws_bands = runs["algorithm"].nunique() <= MAX_BANDS
+    for name, algorithm_runs in runs.groupby("algorithm", sort=False):
+        algorithm_medians = medians[medians["algorithm"] == name]
+        label = escape_figure_text(titles[str(name)])
+        _add_algorithm(
+            figure, algorithm_runs, algorithm_medians, label, styles[str(name)], draws_bands
+        )
+
+
+def _add_algorithm(
+    figure: go.Figure,
+    runs: pd.DataFrame,
+    medians: pd.DataFrame,
+    label: str,
+    style: Mapping[str, str],
+    draws_band: bool,
+) -> None:
+    """Draw one algorithm: a dot a run, a line of medians, and the band of all runs."""
+    if draws_band:
+        add_band(
+            figure,
+            medians["epsilon"],
+            medians["low"],
+            medians["high"],
+            style["color"],
+            showlegend=False,
+        )
+    figure.add_scatter(
+        x=medians["epsilon"],
+        y=medians["error"],
+        mode="lines",
+        line=line_style(style),
+        name=label,
+        hoverinfo="skip",
+    )
+    figure.add_scatter(
+        x=runs["epsilon"],
+        y=runs["error"],
+        mode="markers",
+        name=label,
+        showlegend=False,
+        marker={**marker_style(style), "size": 6},
+        customdata=runs[["algorithm", "epsilon", "seed"]].to_numpy(dtype=object),
+        hovertemplate=f"{label}, ε = %{{customdata[1]}}, repeat %{{customdata[2]}}: "
+        f"%{{y:.3g}}<extra></extra>",
+    )
+
+
+def _add_levels(
+    figure: go.Figure, levels: Mapping[str, float], epsilon_range: Sequence[float]
+) -> None:
+    """Draw thin horizontal lines, each in the next dash."""
+    for i, (name, value) in enumerate(levels.items()):
+        dash = LEVEL_DASHES[i % len(LEVEL_DASHES)]
+        style = {"color": GREY, "dash": dash, "width": 1}
+        _add_named_line(figure, name, epsilon_range, [value, value], style)
+
+
+def _add_curves(
+    figure: go.Figure,
+    curves: Mapping[str, tuple[np.ndarray, np.ndarray]],
+    algorithm_by_curve: Mapping[str, str],
+    styles: Mapping[str, Mapping[str, str]],
+) -> None:
+    """Draw curves: grey, or dashed in the colour of the algorithm that they belong to."""
+    for name, (x, y) in curves.items():
+        style = {"color": GREY, "dash": "solid", "width": 2}
+        if name in algorithm_by_curve:
+            colour = styles[algorithm_by_curve[name]]["color"]
+            style |= {"color": colour, "dash": "dash"}
+        _add_named_line(figure, name, x, y, style)
+
+
+def _add_named_line(
+    figure: go.Figure,
+    name: str,
+    x: Sequence[float] | np.ndarray,
+    y: Sequence[float] | np.ndarray,
+    style: dict[str, Any],
+) -> None:
+    figure.add_scatter(
+        x=x, y=y, mode="lines", name=escape_figure_text(name, 60), line=style, hoverinfo="name"
+    )
+
+
+def _shade_below_target(figure: go.Figure, low_error: float, target_error: float) -> None:
+    """Shade the errors that are good enough, from the foot of the chart to the target."""
+    target_box = {"y0": low_error, "y1": target_error, "x0": 0, "x1": 1, "xref": "x domain"}
+    figure.add_shape(
+        type="rect", layer="below", fillcolor=THIRD, opacity=0.1, line_width=0, **target_box
+    )
+
+
+def _add_advised_point(
+    figure: go.Figure, advised_point: tuple[float, float], low_error: float
+) -> None:
+    """Draw a star on the axis at the advised ε, and a line from it up to its error."""
+    epsilon, error = advised_point
+    figure.add_scatter(
+        x=[epsilon, epsilon],
+        y=[1.2 * low_error, error],
+        mode="lines+markers",
+        showlegend=False,
+        hoverinfo="skip",
+        line={"color": GREY, "dash": "dot", "width": 1},
+        marker={"symbol": "star", "size": [16, 0], "opacity": 1},
+    )
+
+
 def error_waterfall(parts: Mapping[str, float], total: float, unit: str) -> go.Figure:
-    """Parts of one question's error as steps from zero to their sum."""
+    """Return a waterfall of the parts of one query's error, from zero to their total."""
     figure = go.Figure()
     figure.add_waterfall(
         x=[*parts, "all together"],
         y=[*parts.values(), total],
-        measure=[*["relative"] * len(parts), "total"],
+        measure=[*("relative" for _ in parts), "total"],
         text=[f"{v:+.3g}" for v in [*parts.values(), total]],
         textposition="outside",
         cliponaxis=False,
@@ -209,7 +283,10 @@ def error_waterfall(parts: Mapping[str, float], total: float, unit: str) -> go.F
 def epsilon_band_chart(
     lines: pd.DataFrame, styles: Mapping[str, Mapping[str, str]], title: str, *, log: bool = False
 ) -> go.Figure:
-    """The middle of each line against ε, and its range as a band; `lines` has line, epsilon, middle, low, high."""
+    """Return a chart against ε: each line's middle value, and its range as a band.
+
+    `lines` has the columns line, epsilon, middle, low, high.
+    """
     figure = go.Figure()
     for name, line_frame in lines.groupby("line", sort=False):
         label = escape_figure_text(name, 60)

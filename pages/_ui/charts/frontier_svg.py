@@ -1,4 +1,7 @@
-"""A frontier as plain SVG, for pages that are printed or mailed: no script, no font, no address of anybody."""
+"""Privacy–accuracy frontier as plain SVG, for pages that are printed or mailed.
+
+It has no script, no font and no outside address.
+"""
 
 import math
 from collections.abc import Callable, Mapping
@@ -10,9 +13,8 @@ from dpcore.release.evidence import printing
 
 from ..session import printable_text
 
-TEMPLATE_FILE = Path(__file__).with_name(
-    "frontier.svg"
-)  # whose axes reach from 70 to 500 and from 352 up to 16
+# whose axes reach from 70 to 500 and from 352 up to 16
+TEMPLATE_FILE = Path(__file__).with_name("frontier.svg")
 
 
 def frontier_markup(
@@ -21,7 +23,10 @@ def frontier_markup(
     styles: Mapping[str, Mapping[str, str]],
     title: str,
 ) -> str:
-    """Medians against ε, both axes logarithmic, and horizontal floors; a legend at the right."""
+    """Return SVG of median errors against ε, with baselines and a legend at the right.
+
+    Both axes are logarithmic. The baselines `floors` are horizontal lines.
+    """
     drawable = medians[medians["error"] > 0]
     if not len(drawable):
         return "<p>No error is above zero: nothing to draw on a logarithmic axis.</p>"
@@ -50,8 +55,9 @@ def frontier_markup(
 
 
 def _log_scale(low: float, high: float, start: float, end: float) -> Callable[[float], float]:
-    a, b = math.log(low), math.log(high)
-    return lambda value: start + (math.log(value) - a) / max(b - a, 1e-9) * (end - start)
+    log_low = math.log(low)
+    log_range = max(math.log(high) - log_low, 1e-9)
+    return lambda value: start + (math.log(value) - log_low) / log_range * (end - start)
 
 
 def _format_number(value: object) -> object:

@@ -1,4 +1,7 @@
-"""Figures of the Learning page: DataFrames and laws to Plotly, nothing here computes or knows an algorithm."""
+"""Figures of the Learning page, made from DataFrames and output distributions.
+
+Nothing here computes or knows an algorithm.
+"""
 
 import numpy as np
 import pandas as pd
@@ -12,7 +15,10 @@ from .frontier_charts import epsilon_band_chart, marker_style, series_styles
 
 
 def density_chart(law: LineLaw, example: float) -> go.Figure:
-    """The law of the protected value with the part that holds nine of ten; the real value and an example as lines."""
+    """Return the density of a protected value, with the real value and an example as lines.
+
+    The part that holds nine of ten outcomes is shaded.
+    """
     figure = go.Figure()
     figure.add_scatter(
         x=law.x,
@@ -46,7 +52,10 @@ def density_chart(law: LineLaw, example: float) -> go.Figure:
 
 
 def excess_risk_chart(frame: pd.DataFrame, theoretical_mu: float, mu_in_use: float) -> go.Figure:
-    """Mean excess risk against μ; the theory's μ and the one in use as vertical lines."""
+    """Return a chart of mean excess risk against μ, with vertical lines at two values of μ.
+
+    They are the theory's μ and the one in use.
+    """
     titles = "μ, weight of the regulariser", "mean error added (units of the column)"
     figure = line_chart(frame, "mu", {"excess_risk": "error added"}, titles, log="xy")
     for value, label, side in (
@@ -63,7 +72,10 @@ def excess_risk_chart(frame: pd.DataFrame, theoretical_mu: float, mu_in_use: flo
 def metric_by_epsilon_chart(
     frame: pd.DataFrame, value: str, title: str, names: list[str], *, log: bool
 ) -> go.Figure:
-    """A value against ε by method: the median over seeds as a line, the range as a band."""
+    """Return a chart of one measure against ε by method: the median over seeds and the range.
+
+    The median is a line, the range a band.
+    """
     grouped = frame.dropna(subset=[value]).groupby(["algorithm", "epsilon"], sort=False)[value]
     lines = (
         grouped.agg(middle="median", low="min", high="max")
@@ -76,7 +88,7 @@ def metric_by_epsilon_chart(
 def coefficient_chart(
     frame: pd.DataFrame, optimum: np.ndarray, names: tuple[str, ...], order: list[str]
 ) -> go.Figure:
-    """Every run's coefficients by method, and those found without privacy."""
+    """Return a chart of every run's coefficients by method, beside the non-private optimum."""
     figure = go.Figure()
     styles = series_styles(order)
     position_by_name = {name: i for i, name in enumerate(names)}
@@ -111,7 +123,10 @@ def coefficient_chart(
 
 
 def coefficient_plane_chart(law: PlaneLaw, names: tuple[str, ...]) -> go.Figure:
-    """Where two coefficients fall: a heat map under contours of the risk, draws, and the optimum."""
+    """Return a heat map of the density of two private coefficients, with contours of the risk.
+
+    It also shows draws and the optimum.
+    """
     figure = go.Figure()
     figure.add_heatmap(
         x=law.x1,
@@ -154,7 +169,10 @@ def coefficient_plane_chart(law: PlaneLaw, names: tuple[str, ...]) -> go.Figure:
 def prediction_lines_chart(
     x: np.ndarray, lines: np.ndarray, best: np.ndarray, titles: tuple[str, str], is_percentage: bool
 ) -> go.Figure:
-    """Prediction lines of many draws (m, p) over x (p,), and the one without privacy; of a `is_percentage` in percent."""
+    """Return the prediction lines of many draws over x, and the non-private line.
+
+    `lines` is (m, p) and `x` (p,). With `is_percentage` the values are in percent.
+    """
     figure = go.Figure()
     for i, line in enumerate(lines):
         figure.add_scatter(
@@ -184,7 +202,10 @@ def prediction_lines_chart(
 
 
 def sampler_walk_chart(frame: pd.DataFrame, b: np.ndarray) -> go.Figure:
-    """The alternating sampler's proposals: y, accepted and refused points by try, over the records."""
+    """Return a chart of the alternating sampler's path: y and its proposals by try.
+
+    Accepted and refused proposals differ in look; the rows' values `b` are marks at the left.
+    """
     figure = go.Figure()
     figure.add_scatter(
         x=np.zeros(len(b)),

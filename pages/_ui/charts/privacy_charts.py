@@ -1,4 +1,7 @@
-"""Draw a promise: two worlds and 100 guesses, beliefs, privacy curves, an attacker's errors; nothing is computed."""
+"""Charts of a privacy promise: two worlds and 100 guesses, beliefs and privacy curves.
+
+An attacker's errors are drawn, too; nothing is computed here.
+"""
 
 import base64
 from collections.abc import Mapping
@@ -23,12 +26,11 @@ from .figure_frame import (
 
 DASHES = ["solid", "dash", "dot", "dashdot", "longdash", "longdashdot"]
 COLOURS = [REAL, SYNTHETIC, THIRD, FOURTH, FIFTH, SIXTH]
-BLUE, ORANGE, RELEASE_COLOUR, PERSON_GREY = (
-    "#0072B2",
-    "#D55E00",
-    "#B0568C",
-    "#7A7A7A",
-)  # of a drawing: no palette reaches it
+# The colours of a drawing, which no palette reaches.
+BLUE = "#0072B2"
+ORANGE = "#D55E00"
+RELEASE_COLOUR = "#B0568C"
+PERSON_GREY = "#7A7A7A"
 HEAD_SVG = '<circle cx="5" cy="2.6" r="2"/>'
 BODY_SVG = '<path d="M2.6 13.4V9.5H2V6.2Q2 5.2 3 5.2H7Q8 5.2 8 6.2V9.5H7.4V13.4Z"/>'
 RAISED_ARMS_SVG = (
@@ -39,24 +41,35 @@ DRAWN_ROW_COUNT = 5
 DIFFERING_ROW = 2
 
 
-def two_worlds_html(right_guesses: int, alt_text: str) -> str:
-    """Return HTML: two tables that differ in one person, one release, and 100 guesses, of which `right_guesses` are right.
+def _guess_svg(i: int, right_guesses: int) -> str:
+    """Return the figure of guess `i` of 100: right by luck, right by the release, or wrong."""
+    if i < 50:
+        return (
+            f'<g fill="{PERSON_GREY}" stroke="{PERSON_GREY}" '
+            f'stroke-width=".4">{HEAD_SVG}{BODY_SVG}</g>'
+        )
+    if i < right_guesses:
+        return (
+            f'<g fill="{RELEASE_COLOUR}" stroke="{RELEASE_COLOUR}" '
+            f'stroke-width=".4">{HEAD_SVG}{BODY_SVG}{RAISED_ARMS_SVG}</g>'
+        )
+    return f'<g fill="none" stroke="{PERSON_GREY}" stroke-width=".6">{HEAD_SVG}{BODY_SVG}</g>'
 
-    50 figures are right by luck (grey), the others of `right_guesses` because of the release (arms
-    up), the rest wrong (hollow); a row has 25. The drawing is an image, as `st.html` lets no SVG
-    through, and its greys are seen on white and on black. Its headings are text of the page.
+
+def two_worlds_html(right_guesses: int, alt_text: str) -> str:
+    """Return HTML that draws two neighbouring tables, one release and 100 guesses.
+
+    The tables differ in one person, and `right_guesses` of the guesses are right. 50 figures are
+    right
+    by luck (grey), the others of `right_guesses` because of the release (arms up), the rest wrong
+    (hollow); a line has 25. The drawing is an image, as `st.html` lets no SVG through, and its
+    greys
+    are seen on white and on black. Its headings are text of the page.
     """
-    person_drawings = (
-        f'<g fill="{PERSON_GREY}" stroke="{PERSON_GREY}" '
-        f'stroke-width=".4">{HEAD_SVG}{BODY_SVG}</g>',
-        f'<g fill="{RELEASE_COLOUR}" stroke="{RELEASE_COLOUR}" '
-        f'stroke-width=".4">{HEAD_SVG}{BODY_SVG}{RAISED_ARMS_SVG}</g>',
-        f'<g fill="none" stroke="{PERSON_GREY}" stroke-width=".6">{HEAD_SVG}{BODY_SVG}</g>',
-    )
-    people = [person_drawings[0 if i < 50 else 1 if i < right_guesses else 2] for i in range(100)]
     figures = "".join(
-        f'<g transform="translate({i % 25 * 15.7} {136 + i // 25 * 24}) scale(1.5)">{person}</g>'
-        for i, person in enumerate(people)
+        f'<g transform="translate({i % 25 * 15.7} {136 + i // 25 * 24}) scale(1.5)">'
+        f"{_guess_svg(i, right_guesses)}</g>"
+        for i in range(100)
     )
     parts = [
         _table_svg(40, BLUE),
@@ -70,7 +83,8 @@ def two_worlds_html(right_guesses: int, alt_text: str) -> str:
     svg = f'<svg xmlns="http://www.w3.org/2000/svg" {size}>{"".join(parts)}</svg>'
     source = "data:image/svg+xml;base64," + base64.b64encode(svg.encode()).decode()
     headings = "".join(
-        f'<b style="position:absolute;left:{left_percent}%;top:{top}%;transform:translateX(-50%);white-space:nowrap;'
+        f'<b style="position:absolute;left:{left_percent}%;top:{top}%;'
+        "transform:translateX(-50%);white-space:nowrap;"
         f'line-height:1">{text}</b>'
         for left_percent, top, text in (
             (23.5, 0, "with you"),
@@ -83,7 +97,7 @@ def two_worlds_html(right_guesses: int, alt_text: str) -> str:
 
 
 def _table_svg(x: float, colour: str) -> str:
-    """Rows of a table, the one of a person in `colour`."""
+    """Return SVG of a table's rows at `x`, with the one person's row in `colour`."""
     rows = (
         f'<rect x="{x}" y="{26 + 12 * i}" width="104" height="9" rx="2" '
         f'fill="{colour if i == DIFFERING_ROW else PERSON_GREY}" '
@@ -96,10 +110,11 @@ def _table_svg(x: float, colour: str) -> str:
 def suspicion_chart(
     frame: pd.DataFrame, prior: float, rise_by_name: Mapping[str, str]
 ) -> go.Figure:
-    """Draw suspicions after a release against those before: a band from "… at least" to "… at most" for each name.
+    """Return a chart of an attacker's suspicion after a release against the one before.
 
-    `rise_by_name` says how high the `prior` rises by each name: a point on the band's upper edge,
-    and words in the corner.
+    Each name has a band from its column "… at least" to "… at most". `rise_by_name` says how high
+    the
+    `prior` rises by each name: a point on the band's upper edge, and words in the corner.
     """
     figure = go.Figure()
     x = frame["before"]
@@ -135,7 +150,10 @@ def privacy_curve_chart(
     promise: tuple[float, float],
     thick_name: str,
 ) -> go.Figure:
-    """δ against ε, one line a name; the promise as a star; the line called `thick_name` in grey behind the others."""
+    """Return a chart of δ against ε, one line per name, with the promised (ε, δ) as a star.
+
+    The line called `thick_name` is in grey behind the others.
+    """
     figure = go.Figure()
     thin_curves = {name: e for name, e in curves.items() if name != thick_name}
     if thick_name in curves:
@@ -176,12 +194,18 @@ def privacy_curve_chart(
 def trade_off_chart(
     frame: pd.DataFrame, lines: dict[str, str], titles: tuple[str, str]
 ) -> go.Figure:
-    """Draw columns of a frame, each with its words in `lines`, over its "false alarms"; both axes are shares."""
+    """Return a chart of columns of `frame` over its "false alarms", both axes as shares.
+
+    `lines` maps each column to its name.
+    """
     return _with_share_axes(line_chart(frame, "false alarms", lines, titles))
 
 
 def _with_share_axes(figure: go.Figure) -> go.Figure:
-    """Return the figure with shares on both axes; all its lines meet at their ends, so a legend names them."""
+    """Return the figure with shares on both axes and a legend.
+
+    A legend names the lines, as they all meet at their ends.
+    """
     share = {"tickformat": ".0%", "range": [-0.01, 1.01]}
     figure.layout.annotations = ()
     return (
@@ -192,6 +216,6 @@ def _with_share_axes(figure: go.Figure) -> go.Figure:
 
 
 def _epsilon_axis_end(curves: Mapping[str, np.ndarray], promised_epsilon: float) -> float:
-    """The end of the ε axis: far enough for most lines, near enough to tell them apart."""
+    """Return the end of the ε axis: far enough for most lines, near enough to tell them apart."""
     ends = sorted(float(e[np.isfinite(e)].max()) for e in curves.values() if np.isfinite(e).any())
     return 1.05 * max(promised_epsilon, min(ends[-1], 2.5 * ends[0]))

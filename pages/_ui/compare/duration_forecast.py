@@ -31,11 +31,14 @@ def draw_forecast(
     sweep: Sweep,
     finished_keys: Collection[PointKey],
 ) -> float:
-    """Roughly the time and memory of the runs that are not `finished_keys`, if more than a moment; returns the seconds.
+    """Draw the forecast time and memory of the unfinished runs; return the seconds.
 
-    `problem_key` names the problem; what one kind of run takes is worked out once for it, from
-    public numbers. An algorithm that was slower or faster than foreseen in the runs that were
-    `sweep` is so again.
+    It is drawn only if they take more than a moment. `problem_key` names the problem; the cost of
+    one
+    kind of run is worked out once for it, from public numbers. Runs that are in `finished_keys` do
+    not
+    count. An algorithm that was slower or faster than forecast in the runs of `sweep` is assumed to
+    stay so.
     """
     costs = _cached_costs(problem_key)
     runs = 0
@@ -51,14 +54,14 @@ def draw_forecast(
                 PointKey(name, budget.epsilon, budget.delta, seed) not in finished_keys
                 for seed in range(seeds)
             )
-            runs = runs + remaining_runs * (run_bytes > 0)
+            if run_bytes > 0:
+                runs = runs + remaining_runs
             seconds = seconds + remaining_runs * slowdown * run_seconds
             max_bytes = max(max_bytes, run_bytes)
     seconds /= min(WORKER_COUNT, max(runs, 1))
     waiting_seconds = worker_pool().before(sweep.group.id, runs)
-    if (
-        seconds + waiting_seconds >= MIN_SECONDS_TO_MENTION and sweep.ended and runs
-    ):  # else the bar says how long
+    # else the bar says how long
+    if seconds + waiting_seconds >= MIN_SECONDS_TO_MENTION and sweep.ended and runs:
         st.caption(
             f"Forecast: {format_seconds(seconds)} for {runs} runs, {format_bytes(max_bytes)} of "
             f"memory.{queue_delay_text(waiting_seconds)}",
@@ -70,7 +73,10 @@ def draw_forecast(
 
 
 def predicted_run_seconds(problem_key: Any) -> dict[tuple[str, Budget], float]:
-    """Return the seconds of one run of the problem that `problem_key` names, by algorithm and budget, as far as worked out."""
+    """Return the forecast seconds of one run by algorithm and budget, as far as worked out.
+
+    The runs are of the problem that `problem_key` names.
+    """
     return {key: seconds for key, (seconds, _) in _cached_costs(problem_key).items()}
 
 
@@ -79,7 +85,7 @@ def _cached_costs(problem_key: Any) -> dict[tuple[str, Budget], tuple[float, flo
 
 
 def _slowdown(sweep: Sweep, name: str) -> float:
-    """How many times longer the runs of an algorithm took than was foreseen; 1 where none was made."""
+    """Return the ratio of an algorithm's actual to its forecast run time; 1 without runs."""
     points = [
         d.point
         for d in sweep.outcomes.values()
@@ -106,7 +112,10 @@ def _predicted_seconds(points: Iterable[SweepPoint], problem: QueryRelease) -> f
 
 
 def _run_cost(name: str, problem: QueryRelease, budget: Budget) -> tuple[float, float]:
-    """Seconds and bytes; none where the run is refused, which its dot will say."""
+    """Return the forecast seconds and bytes of one run, both 0 where the run is refused.
+
+    The run's dot will say why it is refused.
+    """
     try:
         return forecast_affordable_run(build_from_texts(ALGORITHMS[name], {}), problem, budget)
     except InputError:

@@ -1,4 +1,4 @@
-"""Ask first: how small may ε be for all that is asked? From public numbers where the noise is known, else from runs."""
+"""Smallest ε for a wanted accuracy: from public noise levels where known, else from runs."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import field
@@ -47,11 +47,13 @@ RELEASE_SHARES = [0.5, 0.8, 0.9, 0.95, 0.99, 0.999]
 
 @by_name
 class EpsilonForecast:
-    """The smallest ε of the sliders at which the noisy answers are near enough, by the noise alone; None: no ε is.
+    """Smallest ε of the sliders at which an algorithm's noise alone meets an accuracy goal.
 
-    `chance` and `sigma`, the deviation of the noise, are those at ε, or at the largest ε there is;
-    `error_by_epsilon` is how far off the answers are at each ε of the sliders, in the share of
-    releases that was asked for.
+    `epsilon` is None where no ε does. `chance` and `sigma`, the standard deviation of the noise,
+    are
+    those at ε, or at the largest ε there is; `error_by_epsilon` is how far off the answers are at
+    each
+    ε of the sliders, in the share of releases that was asked for.
     """
 
     algorithm_name: str
@@ -69,18 +71,19 @@ class AccuracyGoal:
     share: float
     sufficient_epsilon: float | None = None  # the smallest ε known to be so
     algorithm_name: str = ""  # of the algorithm of which that is known
-    error_by_epsilon: dict[float, float] = field(
-        default_factory=dict
-    )  # by ε, how far off the answers are by noise alone
+    # by ε, how far off the answers are by noise alone
+    error_by_epsilon: dict[float, float] = field(default_factory=dict)
 
 
-NoiseByAlgorithm = dict[
-    str, dict[float, float]
-]  # by algorithm, its noise on an answer at each ε of the sliders
+# by algorithm, its noise on an answer at each ε of the sliders
+NoiseByAlgorithm = dict[str, dict[float, float]]
 
 
 def public_noise_levels(problem: QueryRelease, delta: float) -> NoiseByAlgorithm:
-    """The deviations of the algorithms whose noise is public here; no record is read."""
+    """Return each algorithm's noise standard deviation by ε, where it is publicly known.
+
+    No row is read.
+    """
     noise_levels = {}
     for name, cls in algorithms_for_problem(QueryRelease).items():
         if not hasattr(cls, "answer_noise"):
@@ -100,7 +103,10 @@ def public_noise_levels(problem: QueryRelease, delta: float) -> NoiseByAlgorithm
 def best_forecast(
     noise_levels: NoiseByAlgorithm, answers: int, tolerance: float, share: float
 ) -> EpsilonForecast | None:
-    """What the algorithm with the smallest ε needs; None where no noise is known."""
+    """Return the forecast of the algorithm that needs the smallest ε; None without any.
+
+    There is none where no noise is known.
+    """
     forecasts = [
         _forecast_algorithm(name, sigmas, answers, tolerance, share)
         for name, sigmas in noise_levels.items()
@@ -135,33 +141,14 @@ def _forecast_algorithm(
 def draw_accuracy_goal(
     table: Table, workload: Workload, kinds: Sequence[str], delta: float
 ) -> AccuracyGoal | None:
-    """How exact all answers must be, and the smallest ε at which they are by public numbers; returns what was asked."""
+    """Draw the accuracy sliders and the smallest sufficient ε; return the goal chosen there.
+
+    The goal says how exact all answers must be; the ε comes from public numbers.
+    """
     if table.schema_uses_real_data and is_stakeholder_view():
         return None
     with st.container(key="asked-what"):
-        left_column, right_column = st.columns(2)
-        help_text = (
-            "1 point is 1% of the rows. An answer says how many rows have a combination "
-            "of values. Columns and "
-        )
-        help_text += "questions are chosen in the sidebar."
-        tolerance = left_column.select_slider(
-            "All answers within",
-            TOLERANCE_OPTIONS,
-            0.01,
-            format_tolerance,
-            key="ask-tolerance",
-            help=help_text,
-            bind="query-params",
-        )
-        share = right_column.select_slider(
-            "How often?",
-            RELEASE_SHARES,
-            0.95,
-            format_release_share,
-            key="ask-share",
-            bind="query-params",
-        )
+        tolerance, share = _choose_goal()
     problem = QueryRelease(workload, table.n, table.unit.most_rows)
     cache_key = workload.domain, tuple(kinds), problem.effective_n, delta
     noise_levels = session().memoize(
@@ -175,21 +162,8 @@ def draw_accuracy_goal(
             "Simulated releases can tell."
         )
         return AccuracyGoal(tolerance, share)
-    help_text = glossary_tooltip("frontier", "workload", "sampling floor", "point")
     with inline_container(key="found"):
-        if epsilon_forecast.epsilon is None:
-            draw_heading(
-                "No ε of the sliders is enough with "
-                f"{ALGORITHM_TITLES[epsilon_forecast.algorithm_name]}"
-            )
-        else:
-            draw_heading(
-                f"★ Budget ε = {parameter_widgets.format_setting(epsilon_forecast.epsilon)} is "
-                "enough with "
-                f"{ALGORITHM_TITLES[epsilon_forecast.algorithm_name]}",
-                help_text=help_text,
-            )
-            _draw_page_links(epsilon_forecast.epsilon, delta, epsilon_forecast.algorithm_name)
+        _draw_sufficient_epsilon(epsilon_forecast, delta)
     with st.container(key="asked-words"):
         _draw_forecast_tiles(table, problem, epsilon_forecast, tolerance, share, delta)
     return AccuracyGoal(
@@ -201,8 +175,46 @@ def draw_accuracy_goal(
     )
 
 
+def _choose_goal() -> tuple[float, float]:
+    """Draw the two sliders; return how exact all answers must be, and in which share of releases."""
+    left_column, right_column = st.columns(2)
+    tolerance = left_column.select_slider(
+        "All answers within",
+        TOLERANCE_OPTIONS,
+        0.01,
+        format_tolerance,
+        key="ask-tolerance",
+        help="1 point is 1% of the rows. An answer says how many rows have a combination "
+        "of values. Columns and questions are chosen in the sidebar.",
+        bind="query-params",
+    )
+    share = right_column.select_slider(
+        "How often?",
+        RELEASE_SHARES,
+        0.95,
+        format_release_share,
+        key="ask-share",
+        bind="query-params",
+    )
+    return tolerance, share
+
+
+def _draw_sufficient_epsilon(epsilon_forecast: EpsilonForecast, delta: float) -> None:
+    """Say which ε is enough with which algorithm, with links to pages that use it."""
+    title = ALGORITHM_TITLES[epsilon_forecast.algorithm_name]
+    if epsilon_forecast.epsilon is None:
+        draw_heading(f"No ε of the sliders is enough with {title}")
+        return
+    epsilon_text = parameter_widgets.format_setting(epsilon_forecast.epsilon)
+    draw_heading(
+        f"★ Budget ε = {epsilon_text} is enough with {title}",
+        help_text=glossary_tooltip("frontier", "workload", "sampling floor", "point"),
+    )
+    _draw_page_links(epsilon_forecast.epsilon, delta, epsilon_forecast.algorithm_name)
+
+
 def format_release_share(share: float) -> str:
-    """A share of releases as the slider shows it."""
+    """Return a share of releases as the slider shows it."""
     return f"{100 * share:g}% of releases"
 
 
@@ -214,7 +226,10 @@ def _draw_forecast_tiles(
     share: float,
     delta: float,
 ) -> None:
-    """Tiles: how near all answers are, and a guess about a person; what the release is good for; how that is known."""
+    """Draw tiles for a forecast: predicted error, guess rate, possible uses and its basis.
+
+    The predicted error is how near all answers are; the guess is one about a person.
+    """
     epsilon = epsilon_forecast.epsilon or parameter_widgets.EPSILON_OPTIONS[-1]
     unit_name = unit_noun(table.unit.most_rows)
     tolerance_text = f"{problem.n * tolerance:,.0f} of {problem.n:,} {unit_name}"
@@ -257,12 +272,15 @@ def _draw_forecast_tiles(
 
 
 def _format_percent_floor(share: float) -> str:
-    """Rounded down: what is said is kept."""
+    """Return a share in percent, rounded down to a tenth so that it is never overstated."""
     return f"{np.floor(share * 1000) / 10:g}%"
 
 
 def page_query_params(name: str, epsilon: float, delta: float) -> dict[str, str]:
-    """What the address of another page says; table, columns and questions go there with the tab."""
+    """Return the query parameters of another page's address: algorithm, ε and δ.
+
+    Table, columns and questions go there with the tab.
+    """
     query_params = {
         "epsilon": parameter_widgets.format_setting(epsilon),
         "delta": parameter_widgets.format_setting(delta),
@@ -271,7 +289,7 @@ def page_query_params(name: str, epsilon: float, delta: float) -> dict[str, str]
 
 
 def _draw_page_links(epsilon: float, delta: float, name: str) -> None:
-    """Links to pages with exactly this."""
+    """Draw links to other pages with exactly this ε, δ and algorithm."""
     query_params = page_query_params(name, epsilon, delta)
     with st.container(key="next", width="content"):
         link_label = f"**Use ε = {query_params['epsilon']} on Release**"

@@ -1,4 +1,7 @@
-"""What "error" means on the Compare page: the largest, the typical, one question, one group; in points."""
+"""Choice of the error that the Compare page shows: largest, typical, one query, one group.
+
+All are in percentage points.
+"""
 
 from collections.abc import Callable
 
@@ -28,8 +31,9 @@ ERROR_NAME_BY_KIND = {
 
 @value_object
 class ErrorMeasure:
-    """A number for each dot: `axis_title` for the axis, `of` the dot, against the table or its `population`.
+    """Error measure of the Compare page: an axis title and a number for each dot.
 
+    `value_of_dot` gives the number, against the table or, with `population`, its population.
     `error_name` is that of a baseline's error; None where baselines have none.
     """
 
@@ -40,7 +44,7 @@ class ErrorMeasure:
 
 
 def choose_measure(sweep: Sweep) -> ErrorMeasure:
-    """The widgets, and the measure they say."""
+    """Draw the widgets for an error measure; return the chosen measure."""
     kind = st.selectbox("Error of", list(ERROR_NAME_BY_KIND), key="measure", bind="query-params")
     if kind == "one question":
         return _choose_query_measure(sweep)
@@ -48,11 +52,12 @@ def choose_measure(sweep: Sweep) -> ErrorMeasure:
         return _choose_group_measure(sweep)
     if kind == K_MARGINAL_KIND:
         k_marginal_of_dot = _error_getter("k_marginal")
-        return ErrorMeasure(
-            kind,
-            lambda dot: None if (k := k_marginal_of_dot(dot)) is None else 1000 - k / 100,
-            None,
-        )
+
+        def k_marginal_score(dot: Dot) -> float | None:
+            percentage_points = k_marginal_of_dot(dot)
+            return None if percentage_points is None else 1000 - percentage_points / 100
+
+        return ErrorMeasure(kind, k_marginal_score, None)
     name = ERROR_NAME_BY_KIND[kind] or ""
     truth = "this table"
     if sweep.reference is not None:
@@ -84,8 +89,12 @@ def _error_getter(name: str) -> Callable[[Dot], float | None]:
 
 
 def _choose_query_measure(sweep: Sweep) -> ErrorMeasure:
-    """One query of the workload, the largest real shares first in the list."""
-    real, workload = np.asarray(sweep.real_answers), sweep.problem.workload  # type: ignore[union-attr]
+    """Draw a choice of one workload query; return the measure of its error.
+
+    The largest real shares come first in the list.
+    """
+    real = np.asarray(sweep.real_answers)
+    workload = sweep.problem.workload  # type: ignore[union-attr]
     query_indices = np.argsort(-real, kind="stable")[:MAX_LISTED_QUERIES].tolist()
     names = {
         f"{printable_text(format_query_label(workload.label(j)), 120)} ({real[j]:.2%})": j
@@ -107,7 +116,10 @@ def _choose_query_measure(sweep: Sweep) -> ErrorMeasure:
 
 
 def _choose_group_measure(sweep: Sweep) -> ErrorMeasure:
-    """One value of one column: how much the tables disagree about its members."""
+    """Draw a choice of one column value; return the measure of the error in that group.
+
+    The error is how much the tables disagree about the group's members.
+    """
     domain = sweep.problem.domain  # type: ignore[union-attr]
     column = st.selectbox(
         "Groups by",
@@ -128,7 +140,8 @@ def _choose_group_measure(sweep: Sweep) -> ErrorMeasure:
     def disagreement_in_points(dot: Dot) -> float | None:
         if sweep.pair_workload is None or dot.pair_answers is None:
             return None
-        comparison = Comparison(sweep.pair_workload, sweep.real_pair_answers, dot.pair_answers)  # type: ignore[arg-type]
+        real = sweep.real_pair_answers
+        comparison = Comparison(sweep.pair_workload, real, dot.pair_answers)
         value = float(subgroup_errors(comparison, column).error[labels.index(label)])
         return None if np.isnan(value) else 100 * value
 

@@ -1,4 +1,4 @@
-"""Where the error of one question comes from, and how often a conclusion turns into its opposite."""
+"""Sources of one query's error, and how often a conclusion turns into its opposite."""
 
 import math
 from typing import Any
@@ -13,6 +13,7 @@ from dpcore.core.parameters import build_from_texts
 from dpcore.core.provenance import Provenance
 from dpcore.core.types import frozen
 from dpcore.evaluation.error_diagnosis import (
+    ErrorWaterfall,
     GroupComparison,
     noiseless_setting,
     split_error_by_source,
@@ -50,9 +51,22 @@ ERROR_PART_TEXTS = {
 }
 
 
+@frozen
+class SelectedQuery:
+    """The query of a workload that is looked at: its index, and the query in words.
+
+    `unbinned_answers` are the workload's answers by the table's own values, where they are known.
+    """
+
+    workload: Workload
+    index: int
+    unbinned_answers: np.ndarray | None
+    text: str
+
+
 @hide_in_stakeholder_view
 def draw_error_sources(table: Table, sweep: Sweep, selected_dot: Dot | None) -> None:
-    """The waterfall of one question's error, for the clicked dot or the best run."""
+    """Draw the waterfall of one query's error, for the clicked dot or else the best run."""
     draw_heading(
         "Where does the error come from?", Provenance.REAL_DATA, glossary_tooltip("point", "cell")
     )
@@ -85,8 +99,15 @@ def draw_error_sources(table: Table, sweep: Sweep, selected_dot: Dot | None) -> 
         return
     if not wait_or_draw_progress(runs, "waterfall") or runs.error or runs.cancelled:
         return
+    _draw_waterfall(query, _split_error(query, key, runs, sweep))
+
+
+def _split_error(
+    query: SelectedQuery, key: tuple[Any, ...], runs: JobGroup, sweep: Sweep
+) -> ErrorWaterfall:
+    """Return the errors of all queries by source, computed once a question and pair of runs."""
     released, noise_free = (result.release for _, result in runs.results)
-    error_waterfall = session().memoize(
+    return session().memoize(
         "waterfall",
         (key, runs.id, runs.jobs[0]),
         lambda: split_error_by_source(
@@ -98,6 +119,10 @@ def draw_error_sources(table: Table, sweep: Sweep, selected_dot: Dot | None) -> 
             query.unbinned_answers,
         ),  # type: ignore[arg-type]
     )
+
+
+def _draw_waterfall(query: SelectedQuery, error_waterfall: ErrorWaterfall) -> None:
+    """Draw one query's error as a sum of its parts, and say what the parts mean."""
     parts = {name: float(part[query.index]) for name, part in error_waterfall.parts.items()}
     released_share = float(error_waterfall.released[query.index])
     true_share = float(error_waterfall.reference[query.index])
@@ -121,28 +146,14 @@ def draw_error_sources(table: Table, sweep: Sweep, selected_dot: Dot | None) -> 
     if "structure" in parts:
         st.caption(
             "Structure: links between columns that the release's tree leaves out, and rows that "
-            "constraints call "
-            "impossible. The best distribution that the model could hold has this error without "
-            "any noise."
+            "constraints call impossible. The best distribution that the model could hold has "
+            "this error without any noise."
         )
     if "sampling" not in parts:
         st.caption(
             "The population of this table is not known, so the table itself counts as the truth "
             "here."
         )
-
-
-@frozen
-class SelectedQuery:
-    """The query of a workload that is looked at: its index, and the query in words.
-
-    `unbinned_answers` are the workload's answers by the table's own values, where they are known.
-    """
-
-    workload: Workload
-    index: int
-    unbinned_answers: np.ndarray | None
-    text: str
 
 
 def _select_query(
@@ -198,7 +209,7 @@ def _start_waterfall_runs(runs: JobGroup, key: Any, sweep: Sweep, selected_dot: 
 
 @hide_in_stakeholder_view
 def draw_conclusions(sweep: Sweep) -> None:
-    """In how many runs the synthetic table says the opposite of the real one, against ε."""
+    """Draw the share of runs whose synthetic table reverses a conclusion, against ε."""
     draw_heading("Would you still conclude the same?", Provenance.REAL_DATA)
     if (
         sweep.pair_workload is None
@@ -217,9 +228,12 @@ def draw_conclusions(sweep: Sweep) -> None:
         st.caption("One of these groups is empty.")
         return
     lines = []
-    for d in (d for d in sweep.planned_outcomes if d.pair_answers is not None):
-        difference = conclusion.share_difference(domain, d.pair_answers[answer_slice])  # type: ignore[index]
-        lines.append((d.point.algorithm, d.point.epsilon, not difference * real_difference > 0))
+    for dot in sweep.planned_outcomes:
+        if dot.pair_answers is None:
+            continue
+        difference = conclusion.share_difference(domain, dot.pair_answers[answer_slice])
+        is_flipped = not difference * real_difference > 0
+        lines.append((dot.point.algorithm, dot.point.epsilon, is_flipped))
     frame = pd.DataFrame(lines, columns=pd.Index(["algorithm", "epsilon", "flipped"]))
     flips = frame.groupby(["algorithm", "epsilon"])["flipped"]
     table = flips.agg(
@@ -244,7 +258,7 @@ def draw_conclusions(sweep: Sweep) -> None:
 
 
 def _choose_conclusion(domain: Domain, key: str) -> GroupComparison | None:
-    """The widgets of a comparison between two groups."""
+    """Draw the widgets for a comparison of two groups; return it, or None without two columns."""
     names = [c.name for c in domain.columns if c.size > 1]
     if len(names) < 2:
         st.caption("This needs two columns with more than one value.")
@@ -276,11 +290,11 @@ def _choose_conclusion(domain: Domain, key: str) -> GroupComparison | None:
 
 
 def _labels_missing_last(domain: Domain, column_name: str) -> list[str]:
-    """The labels of a column, the one of missing cells last."""
+    """Return the labels of a column, with the label of missing values last."""
     return sorted(domain.columns[domain.names.index(column_name)].labels, key=MISSING_LABEL.__eq__)
 
 
 def _answer_slice(pairs: Marginals, conclusion: GroupComparison) -> slice:
-    """Where the answers of a conclusion's table stand among those of all pairs."""
+    """Return the slice of all pairs' answers that belongs to a conclusion's 2-way marginal."""
     axes = tuple(sorted(pairs.domain.axes([conclusion.group, conclusion.outcome])))
     return pairs.tables[pairs.axes.index(axes)]

@@ -1,4 +1,7 @@
-"""The comparison on one page, for people who were not there: HTML without scripts, to print, mail or keep."""
+"""One-page report of a comparison: HTML without scripts, to print, mail or keep.
+
+It is for people who were not there.
+"""
 
 from pathlib import Path
 from typing import Any
@@ -35,7 +38,7 @@ ERROR_AXIS_TITLE = "largest error, points (median over repeats)"
 
 @hide_in_stakeholder_view
 def draw_download(table: Table, sweep: Sweep) -> None:
-    """The button; the page is written when it is pressed."""
+    """Draw the report's download button; the report is written when it is pressed."""
     draw_heading("Take it to a meeting", Provenance.REAL_DATA)
     has_finished_run = any(d.point.state == "done" for d in sweep.planned_outcomes)
     st.download_button(
@@ -53,7 +56,7 @@ def draw_download(table: Table, sweep: Sweep) -> None:
 
 
 def render_report(table: Table, sweep: Sweep) -> str:
-    """The whole report."""
+    """Return the whole report as HTML."""
     problem = sweep.problem
     if problem is None:
         return ""
@@ -111,7 +114,10 @@ def render_report(table: Table, sweep: Sweep) -> str:
 
 
 def _promises_by_budget(sweep: Sweep) -> dict[tuple[float, str], Promise]:
-    """Return the promise of each ε and algorithm with a run that is done, as the other pages compute it."""
+    """Return the promise by ε and algorithm title, for those with a finished run.
+
+    It is computed as on the other pages.
+    """
     problem = sweep.problem
     finished_keys = {d.point.key for d in sweep.planned_outcomes if d.point.state == "done"}
     promises: dict[tuple[float, str], Promise] = {}
@@ -126,7 +132,7 @@ def _promises_by_budget(sweep: Sweep) -> dict[tuple[float, str], Promise]:
 def _guess_rate_lines(
     promises: dict[tuple[float, str], Promise],
 ) -> list[tuple[str, str, str, str]]:
-    """Return a line for each ε and rate of right guesses: ε, suspicion, the rate, and the algorithms it holds for."""
+    """Return a line per ε and guess rate: ε, suspicion, right guesses in 100, algorithms."""
     lines: dict[tuple[float, str, str], list[str]] = {}
     for (epsilon, title), promise in sorted(promises.items()):
         rate = format_times_in_100(promise.max_guess_probability())
@@ -137,7 +143,10 @@ def _guess_rate_lines(
 
 
 def _best_run_and_groups(sweep: Sweep) -> tuple[dict[str, Any], list[tuple[str, str, str]]]:
-    """The best run, and of every column its smallest and its largest group; both may be empty."""
+    """Return the best run, and the smallest and largest group of each column with errors.
+
+    Both may be empty.
+    """
     best_dot = sweep.best_dot
     if best_dot is None or best_dot.pair_answers is None or sweep.pair_workload is None:
         return {}, []

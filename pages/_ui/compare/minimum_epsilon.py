@@ -1,4 +1,4 @@
-"""How small may ε be? A search in the shared pool for the smallest ε at which runs are good enough."""
+"""Search in the shared pool for the smallest ε at which runs are good enough."""
 
 import math
 from collections.abc import Iterable
@@ -121,7 +121,7 @@ class MinEpsilonSearch:
         return GroupSummary(done_count / max(len(self.searches), 1), text)
 
     def answer_table(self) -> pd.DataFrame:
-        """A line for each algorithm: the smallest ε that is good enough, in words; the smallest of all first."""
+        """Return a table with each algorithm's smallest good-enough ε in words, smallest first."""
         order = sorted(
             self.searches, key=lambda name: self.searches[name].smallest_epsilon or math.inf
         )
@@ -145,12 +145,13 @@ class MinEpsilonSearch:
 
 
 def format_tolerance(tolerance: float) -> str:
-    """A tolerance as the slider shows it."""
-    return f"{100 * tolerance:g} point{'s' * (tolerance != 0.01)}"
+    """Return an error tolerance in points, as the slider shows it."""
+    noun = "point" if tolerance == 0.01 else "points"
+    return f"{100 * tolerance:g} {noun}"
 
 
 def draw_answers(search: MinEpsilonSearch) -> None:
-    """The answers up to now."""
+    """Draw the table of answers found so far."""
     st.dataframe(search.answer_table(), hide_index=True)
     caption = (
         f"Every answer within {format_tolerance(search.tolerance)} in {search.share:.0%} of "

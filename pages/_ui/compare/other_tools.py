@@ -14,7 +14,10 @@ FILE_TYPES = ["csv", "tsv", "parquet", "xlsx"]
 
 
 def load_other_table(table: Table, sweep: Sweep) -> tuple[str, Comparison] | None:
-    """The uploader; the name of the other table, and its answers beside the real ones."""
+    """Draw an uploader for another tool's table; return its name and its comparison, or None.
+
+    The comparison has its answers beside the real ones.
+    """
     help_text = (
         "Any table with the same columns and values. It becomes a horizontal line of the chart."
     )

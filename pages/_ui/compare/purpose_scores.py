@@ -1,4 +1,7 @@
-"""What synthetic rows are good for: models, links, tests and a question, against ε, beside what real rows give."""
+"""Usefulness of synthetic rows for models, links, tests and a query, against ε.
+
+It is shown beside what real rows give.
+"""
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -7,8 +10,9 @@ from typing import Any
 
 import pandas as pd
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
-from dpcore import InputError, Rows
+from dpcore import Domain, InputError, Rows
 from dpcore.core.provenance import Provenance
 from dpcore.evaluation.purposes import TEST_NAMES, Purposes, false_alarm_sentence
 from dpcore.evaluation.sweeps.sweep import Case, SweepPoint
@@ -36,6 +40,7 @@ LINE_TITLES = {
 TEST_PURPOSE = "test a hypothesis"
 EXPECTED_TEST_LINE = "right: 5%"
 SYNTHETIC_ROWS = "synthetic rows"
+# the real table is blue
 LINE_ORDER = [
     LINE_TITLES["real"],
     SYNTHETIC_ROWS,
@@ -43,7 +48,7 @@ LINE_ORDER = [
     LINE_TITLES["nothing"],
     *TEST_NAMES,
     EXPECTED_TEST_LINE,
-]  # the real table is blue
+]
 
 
 @dataclass(eq=False)
@@ -120,7 +125,7 @@ def draw_refusal(reason: str) -> None:
 
 @hide_in_stakeholder_view
 def draw_task_scores(sweep: Sweep) -> None:
-    """The widgets, a button that runs what is asked, and a curve of one purpose over ε."""
+    """Draw the purpose widgets, a button that starts the runs, and one purpose's curve over ε."""
     if sweep.problem is None:
         return
     draw_heading("What are the synthetic rows good for?", Provenance.REAL_DATA)
@@ -129,36 +134,11 @@ def draw_task_scores(sweep: Sweep) -> None:
         draw_refusal(reason)
         return
     runs = session().get_or_create("purposes", TaskScoreRuns)
-    names = list(dict.fromkeys(case.name for case in sweep.planned_cases))
     domain = sweep.problem.domain
-    widget_columns = iter(st.columns(4))
-    name = next(widget_columns).selectbox(
-        "Release by",
-        names,
-        format_func=ALGORITHM_TITLES.__getitem__,
-        key="purposes-by",
-        **persistent_widget_args(),
-    )
-    binary_column_index = next(
-        (i for i, column in enumerate(domain.columns, 1) if column.size == 2), 0
-    )
-    targets = ["", *domain.names]
-    target = next(widget_columns).selectbox(
-        "Predict",
-        targets,
-        binary_column_index,
-        format_func=_column_label,
-        key=f"target-{sweep.group.id}",
-        **persistent_widget_args(),
-    )
-    group = next(widget_columns).selectbox(
-        "in groups by",
-        targets,
-        format_func=_column_label,
-        key=f"among-{sweep.group.id}",
-        **persistent_widget_args(),
-    )
-    text = next(widget_columns).text_input(
+    release_column, target_column, group_column, question_column = st.columns(4)
+    name = _choose_release(release_column, sweep)
+    target, group = _choose_target_and_group(target_column, group_column, sweep, domain)
+    text = question_column.text_input(
         "A question",
         key="purposes-question",
         placeholder="age > 50",
@@ -173,18 +153,58 @@ def draw_task_scores(sweep: Sweep) -> None:
             help="Each release is made once more, without a quarter of the rows. Models are "
             "tested on that quarter.",
         ):
-            runs.start_runs(
-                sweep, name, target=target or None, group=group or None, question=question
-            )
+            runs.start_runs(sweep, name, target=target, group=group, question=question)
     except InputError as error:
         st.error(escape_markdown(error, 400))
         return
     if runs.requested is None or runs.requested[0] != sweep.requested:
         return
     wait_or_draw_progress(runs.group, "purposes", wait_first=False)
-    for message in dict.fromkeys(
-        dot.point.message for dot in runs.planned_outcomes if dot.point.state != "done"
-    ):
+    _draw_outcome(runs)
+
+
+def _choose_release(container: DeltaGenerator, sweep: Sweep) -> str:
+    """Draw the list of compared algorithms; return the name of the one whose release is tried."""
+    return container.selectbox(
+        "Release by",
+        list(dict.fromkeys(case.name for case in sweep.planned_cases)),
+        format_func=ALGORITHM_TITLES.__getitem__,
+        key="purposes-by",
+        **persistent_widget_args(),
+    )
+
+
+def _choose_target_and_group(
+    target_container: DeltaGenerator,
+    group_container: DeltaGenerator,
+    sweep: Sweep,
+    domain: Domain,
+) -> tuple[str | None, str | None]:
+    """Draw what is predicted, a column of two values at first, and in groups by what."""
+    options = ["", *domain.names]
+    binary_columns = (i for i, column in enumerate(domain.columns, 1) if column.size == 2)
+    target = target_container.selectbox(
+        "Predict",
+        options,
+        next(binary_columns, 0),
+        format_func=_column_label,
+        key=f"target-{sweep.group.id}",
+        **persistent_widget_args(),
+    )
+    group = group_container.selectbox(
+        "in groups by",
+        options,
+        format_func=_column_label,
+        key=f"among-{sweep.group.id}",
+        **persistent_widget_args(),
+    )
+    return target or None, group or None
+
+
+def _draw_outcome(runs: TaskScoreRuns) -> None:
+    """Draw the reasons of what failed, and the curve of one purpose."""
+    messages = [dot.point.message for dot in runs.planned_outcomes if dot.point.state != "done"]
+    for message in dict.fromkeys(messages):
         st.error(escape_markdown(message, 400))
     scores = runs.score_table()
     if len(scores):
@@ -192,7 +212,7 @@ def draw_task_scores(sweep: Sweep) -> None:
 
 
 def _draw_purpose_curve(scores: pd.DataFrame) -> None:
-    """The curve of one purpose, both tests in one, with its sentence."""
+    """Draw the curve of one purpose with its sentence; both tests share one chart."""
     kinds = list(
         dict.fromkeys(TEST_PURPOSE if p.startswith(TEST_PURPOSE) else p for p in scores["purpose"])
     )
@@ -234,14 +254,17 @@ def _draw_purpose_curve(scores: pd.DataFrame) -> None:
 
 
 def _summarise_by_epsilon(scores: pd.DataFrame, column: str, title: str) -> pd.DataFrame:
-    """Mean and range over runs of one number at each ε."""
+    """Return the mean and the range over runs of one column at each ε."""
     numbers = scores.assign(**{column: pd.to_numeric(scores[column])})
     grouped = numbers.groupby("epsilon")[column]
     return grouped.agg(middle="mean", low="min", high="max").reset_index().assign(line=title)
 
 
 def _curve_summary(scores: pd.DataFrame, kind: str, unit: str) -> str:
-    """What the curve says at one ε: of tests the smallest, where alarms are most often false; else the largest."""
+    """Return a sentence on the curve at its largest ε; for tests, at its smallest.
+
+    At the smallest ε false alarms are most frequent.
+    """
     epsilon = scores["epsilon"].min() if kind == TEST_PURPOSE else scores["epsilon"].max()
     scores_at_epsilon = scores[scores["epsilon"] == epsilon]
     if kind == TEST_PURPOSE:
@@ -255,10 +278,14 @@ def _curve_summary(scores: pd.DataFrame, kind: str, unit: str) -> str:
             f"At ε = {epsilon:g}: "
             f"{false_alarm_sentence(*(None if pd.isna(m) else m for m in means))}"
         )
-    phrases = (
-        f"{title or 'synthetic rows'} {m:.3g}"
+    means = {
+        title: pd.to_numeric(scores_at_epsilon[field]).mean()
         for field, title in LINE_TITLES.items()
-        if not pd.isna(m := pd.to_numeric(scores_at_epsilon[field]).mean())
+    }
+    phrases = (
+        f"{title or 'synthetic rows'} {mean:.3g}"
+        for title, mean in means.items()
+        if not pd.isna(mean)
     )
     return f"At ε = {epsilon:g}, {unit}: {', '.join(phrases)}."
 

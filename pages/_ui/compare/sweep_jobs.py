@@ -1,4 +1,4 @@
-"""A comparison of algorithms in the shared pool: its runs, what they became, and how it is taken up again."""
+"""Comparison of algorithms in the shared pool: its runs, their outcomes, how it is resumed."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
@@ -50,7 +50,10 @@ class ComparedTask:
 
 @frozen
 class Dot:
-    """One run on the chart: its point, its answers (m,), and its answers on all pairs of columns."""
+    """Run on the frontier chart: its sweep point, its answers (m,) and those on all pairs.
+
+    The last are its answers on all pairs of columns.
+    """
 
     point: SweepPoint
     answers: np.ndarray | None = None
@@ -59,10 +62,13 @@ class Dot:
 
 @dataclass(eq=False)
 class Sweep(CaseRuns[Dot]):
-    """What a browser tab compares: the runs of one problem on one table, beside the population if there is one."""
+    """Runs of one problem on one table that a browser tab compares.
+
+    The population stands beside the table if there is one.
+    """
 
     pair_workload: Marginals | None = None
-    real_answers: np.ndarray | None = None  # the records' answers (m,)
+    real_answers: np.ndarray | None = None  # the answers of the table's rows (m,)
     real_pair_answers: np.ndarray | None = None
     # Kept here and not in the session: a report is written when nobody's page is drawn.
     baselines: dict[str, Any] | None = None
@@ -70,9 +76,8 @@ class Sweep(CaseRuns[Dot]):
     trial: SchemaTrial | None = (
         None  # that measured the schema, in which case the algorithms have the rest of each budget
     )
-    shared_dots: dict[Any, Dot] = field(
-        default_factory=dict
-    )  # what all tabs found, for a public sample
+    # what all tabs found, for a public sample
+    shared_dots: dict[Any, Dot] = field(default_factory=dict)
 
     def start(
         self,
@@ -82,7 +87,7 @@ class Sweep(CaseRuns[Dot]):
         trial: SchemaTrial | None = None,
         run_seconds: Mapping[tuple[str, Budget], float] | None = None,
     ) -> None:
-        """Run what is not there yet; dots of another problem are dropped, those of the same are kept.
+        """Start the missing runs; keep dots of the same problem and drop those of another.
 
         `run_seconds` are the seconds of a run, by its algorithm's name and budget.
         """
@@ -116,27 +121,27 @@ class Sweep(CaseRuns[Dot]):
         return replace(super().make_spec(case), schema=schema)
 
     def extra_run_job(self, algorithm: Algorithm, budget: Budget, seed: int) -> JobSpec:
-        """One more run of the same problem, as the pool takes it."""
+        """Return the pool job for one more run of the same problem."""
         if self.problem is None:
             raise InputError("the table of this comparison is no longer here; run it again")
         return self.make_spec(Case(name="", algorithm=algorithm, budget=budget, seed=seed))
 
     def make_outcome(self, point: SweepPoint, result: RunResult | None) -> Dot:
-        """A dot: with the answers of a run that ended."""
+        """Return the dot of a point, with its answers if the run ended."""
         if result is None or self.problem is None:
             return Dot(point)
         release = result.release
         pairs = None if self.pair_workload is None else release.answers(self.pair_workload)
-        self.shared_dots[point.key] = dot = Dot(
-            point, release.answers(self.problem.workload), pairs
-        )
+        dot = Dot(point, release.answers(self.problem.workload), pairs)
+        self.shared_dots[point.key] = dot
         return dot
 
     def close(self) -> None:
-        """Also let go of the baselines."""
+        """Cancel the runs and release all data, also the baselines."""
         super().close()
         self.shared_dots = {}
-        self.baselines = self.trial = None
+        self.baselines = None
+        self.trial = None
 
     @property
     def best_dot(self) -> Dot | None:
@@ -156,7 +161,10 @@ class Sweep(CaseRuns[Dot]):
         return " and ".join(self.requested.question_kinds)
 
     def error_table(self, error_of_dot: Callable[[Dot], float | None]) -> pd.DataFrame:
-        """The finished runs as lines: algorithm, epsilon, seed, error (what `error_of_dot` says of a dot), seconds, memory."""
+        """Return a table of the finished runs with the error that `error_of_dot` gives for each.
+
+        Its columns are algorithm, epsilon, seed, error, seconds, memory.
+        """
         done = [dot for dot in self.planned_outcomes if dot.point.state == "done"]
         columns = ["algorithm", "epsilon", "seed", "error", "seconds", "memory"]
         lines = [
@@ -173,16 +181,19 @@ class Sweep(CaseRuns[Dot]):
         return pd.DataFrame(lines, columns=pd.Index(columns))
 
     def median_errors(self, error_name: str) -> pd.DataFrame:
-        """The middle of the repeats' errors of that name, by algorithm and ε."""
+        """Return the median over repeats of the named error, by algorithm and ε."""
         return summarise_by_epsilon(self.error_table(lambda dot: dot.point.errors.get(error_name)))
 
 
 @st.cache_resource(show_spinner=False, max_entries=8)
 def _shared_dots(problem_digest: str) -> dict[Any, Dot]:
-    """The runs of one problem on a public sample that any tab of this server has made, by their keys."""
+    """Return the server-wide dots of one problem on a public sample, by their keys.
+
+    They are the runs that any tab of this server has made.
+    """
     return {}
 
 
 def current_sweep() -> Sweep:
-    """The comparison of the calling tab."""
+    """Return the comparison of the calling tab."""
     return session().get_or_create("sweep", Sweep)

@@ -1,4 +1,7 @@
-"""Proved error rates beside measured errors: their shapes, scaled to pass through an algorithm's own dots."""
+"""Proved error rates beside measured errors, scaled to pass through an algorithm's dots.
+
+Only the shape of a rate is theory; the scale comes from the algorithm's own dots.
+"""
 
 import numpy as np
 import pandas as pd
@@ -20,7 +23,10 @@ CurveByTitle = dict[str, tuple[np.ndarray, np.ndarray]]
 
 
 def choose_theory_curve(sweep: Sweep, medians: pd.DataFrame) -> tuple[CurveByTitle, dict[str, str]]:
-    """Ask for an algorithm; return its proved rate as a curve by its words, and whose it is, or nothing."""
+    """Draw a choice of algorithm; return its proved error rate as a curve, and whose it is.
+
+    The curve and the algorithm are by the curve's title; both are empty where nothing is chosen.
+    """
     sweep_algorithms = set(medians["algorithm"])
     name_by_title = {
         ALGORITHM_TITLES[algorithm]: algorithm
@@ -68,14 +74,15 @@ def choose_theory_curve(sweep: Sweep, medians: pd.DataFrame) -> tuple[CurveByTit
 
 def _setting(sweep: Sweep, epsilon: float, delta: float, w: float) -> RateParameters:
     problem = sweep.problem
-    k, m = problem.domain.size, problem.workload.m  # type: ignore[union-attr]
+    k = problem.domain.size  # type: ignore[union-attr]
+    m = problem.workload.m  # type: ignore[union-attr]
     return RateParameters(
         n=problem.effective_n, k=k, m=m, epsilon=epsilon, delta=delta, gaussian_width=w
     )  # type: ignore
 
 
 def _workload_width(sweep: Sweep) -> tuple[float, float]:
-    """w(Q) and its standard error, once a comparison."""
+    """Return the workload's Gaussian width w(Q) and its standard error, cached per comparison."""
     workload = sweep.problem.workload  # type: ignore[union-attr]
     return session().memoize(
         "width",

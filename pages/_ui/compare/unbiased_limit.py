@@ -1,4 +1,7 @@
-"""The line that no unbiased Gaussian release of these questions is below, and how each algorithm stands to it."""
+"""Least error of any unbiased Gaussian release, and each algorithm's distance to it.
+
+It is a line on the chart of errors, for the queries of the comparison.
+"""
 
 import numpy as np
 import pandas as pd
@@ -17,7 +20,10 @@ LeastErrors = dict[float, float]  # the least root mean square error, in shares,
 
 
 def least_errors_by_epsilon(sweep: Sweep, medians: pd.DataFrame) -> LeastErrors:
-    """The least error at every ε of the comparison; empty where it is not known. Public numbers only."""
+    """Return the least unbiased Gaussian error at each finished ε; empty where unknown.
+
+    Only public numbers are used.
+    """
     if sweep.problem is None:
         return {}
     problem = sweep.problem
@@ -35,7 +41,7 @@ def least_errors_by_epsilon(sweep: Sweep, medians: pd.DataFrame) -> LeastErrors:
 
 
 def limit_curve(least_errors: LeastErrors) -> CurveByTitle:
-    """What the chart of root mean square errors draws."""
+    """Return the least errors as a curve for the chart of root mean square errors."""
     return (
         {CURVE_TITLE: (np.array(list(least_errors)), 100 * np.array(list(least_errors.values())))}
         if least_errors
@@ -45,7 +51,7 @@ def limit_curve(least_errors: LeastErrors) -> CurveByTitle:
 
 @hide_in_stakeholder_view
 def draw_limit_summary(sweep: Sweep, least_errors: LeastErrors) -> None:
-    """How each algorithm stands to the line at the largest ε at which it ran, in words."""
+    """Draw a text that compares each algorithm's error with the limit at the largest ε."""
     medians = sweep.median_errors("rmse")
     if not least_errors or not len(medians):
         return

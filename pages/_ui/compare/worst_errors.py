@@ -16,7 +16,10 @@ WorstError = tuple[float, str]  # the largest difference of shares, and what has
 
 @hide_in_stakeholder_view
 def draw_worst_errors(sweep: Sweep, selected_dot: Dot | None) -> None:
-    """A line each for the column, pair and group that the clicked run or the best one is furthest off for."""
+    """Draw a line each for the column, pair and group with the largest error in one run.
+
+    It is the clicked run, or else the best one.
+    """
     dot = selected_dot or sweep.best_dot
     if (
         dot is None
@@ -55,7 +58,12 @@ def draw_worst_errors(sweep: Sweep, selected_dot: Dot | None) -> None:
 
 
 def find_worst_errors(comparison: Comparison) -> dict[str, WorstError]:
-    """The value of a column and the cell of a pair with the largest difference, and the group disagreed about most."""
+    """Return the largest error and its label for a column, for a pair and for a group.
+
+    For a column it is that of a value, for a pair that of a cell; for a group it is how much the
+    tables
+    disagree about its members.
+    """
     workload = comparison.workload
     gaps = comparison.synthetic - comparison.real
     names = workload.domain.names

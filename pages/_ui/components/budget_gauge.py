@@ -15,7 +15,10 @@ from ..session.table import Table
 
 
 def draw_table_gauge(table: Table) -> None:
-    """Draw what is used and left of the table's data set; nothing where no ledger that can be read knows it."""
+    """Draw the used and the remaining budget of the table's data set.
+
+    Nothing is drawn where no readable ledger knows it.
+    """
     name = shared_ledger.data_set_name(table)
     data_set = shared_ledger.find_data_set(_readable_data_sets(), name)
     if data_set is not None:
@@ -25,9 +28,9 @@ def draw_table_gauge(table: Table) -> None:
 def draw_gauge(
     name: str, lifetime: LifetimeBudget, spent: float | None, new_events: Events = ()
 ) -> str:
-    """Draw the shares used by releases whose total is `spent` (ε), None if not known, and by the events `new_events`.
+    """Draw the budget shares used so far and by `new_events`; return the latter in words.
 
-    Returns the share of `new_events` in words.
+    `spent` is the ε of all releases so far, None if not known.
     """
     picture, caption, new_share_text = budget_gauge(
         None if spent is None else lifetime.used_capacity_share(spent),
@@ -47,7 +50,7 @@ def draw_gauge(
 
 
 def _readable_data_sets() -> list[DataSet]:
-    """The data sets of the ledger that is named; none, in silence, where there is none that can be read."""
+    """Return the data sets of the named ledger; none, without a message, if it is unreadable."""
     try:
         ledger = shared_ledger.find_ledger_path()
         if ledger is None:

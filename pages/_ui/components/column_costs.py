@@ -1,4 +1,7 @@
-"""What every column that is to be measured costs, and how far off it may be: from public numbers alone."""
+"""Cost and predicted error of every column whose schema is to be measured.
+
+From public numbers alone.
+"""
 
 from collections.abc import Sequence
 
@@ -15,7 +18,7 @@ MAX_NAMES_CHARS = 400  # characters of names in one line
 
 
 def draw_column_costs(cost_rows: Sequence[dict[str, str]]) -> None:
-    """Columns of which the same is to be said stand together; each by itself in a table."""
+    """Draw the columns' measurement costs, grouped where equal, and a table of each."""
     names_by_cost: dict[tuple[str, str], list[str]] = {}
     for cost_row in cost_rows:
         names_by_cost.setdefault((cost_row["charges"], cost_row["how far off"]), []).append(
@@ -26,8 +29,7 @@ def draw_column_costs(cost_rows: Sequence[dict[str, str]]) -> None:
         st.markdown(
             f"**{escape_markdown(join_first_texts(names, MAX_NAMES_CHARS), 600)}**: "
             f"{escape_markdown(error_text, 600)}."
-            + f" *Cost{per_column}: {escape_markdown(charges, 400)}.*"
-            * bool(charges)
+            + (f" *Cost{per_column}: {escape_markdown(charges, 400)}.*" if charges else "")
         )
     with st.popover("Column by column", type="tertiary", icon=":material/table:"):
         draw_downloadable_table(pd.DataFrame(cost_rows), "measuring")
@@ -36,10 +38,11 @@ def draw_column_costs(cost_rows: Sequence[dict[str, str]]) -> None:
 def column_cost_rows(
     columns: Sequence[UnknownColumn], plan: SchemaPlan | None, refusal: str = ""
 ) -> list[dict[str, str]]:
-    """Every column's charges, by the schema's plan, and how far off it may be; columns of a kind are alike.
+    """Return each column's name, kind, events by the schema's plan, and predicted error.
 
-    Where a plan could not be made for columns of categories they are not in it, and `refusal` says
-    why.
+    Columns of a kind have the same cost. Where a plan could not be made for columns of categories
+    they
+    are not in it, and `refusal` says why.
     """
     column_by_kind = (
         {} if plan is None else {column.is_categorical: column for column in reversed(plan.columns)}

@@ -18,7 +18,10 @@ COMPARISON_WARNING = (
 
 @cache
 def load_deployments() -> pd.DataFrame:
-    """The deployments that state an ε, smallest first: name, curator, year, variant, ε, δ, unit, model."""
+    """Return the known deployments of differential privacy that state an ε, smallest ε first.
+
+    The columns are name, curator, year, variant, ε, δ, unit, model.
+    """
     complete_entries = pd.read_csv(DEPLOYMENTS_FILE, comment="#").dropna(
         subset=["epsilon", "unit", "model", "year"]
     )
@@ -26,13 +29,13 @@ def load_deployments() -> pd.DataFrame:
 
 
 def nearest_deployment(epsilon: float) -> pd.Series:
-    """The deployment whose ε is nearest, by its ratio."""
+    """Return the deployment whose ε is nearest to `epsilon` by ratio."""
     table = load_deployments()
     return table.loc[np.log(table["epsilon"] / epsilon).abs().idxmin()]
 
 
 def deployment_sentence(deployment: pd.Series) -> str:
-    """A deployment in a line, with what its ε means nothing without."""
+    """Return a deployment in a line, with the facts without which its ε means nothing."""
     unit = deployment["unit"]
     model = str(deployment["model"]).lower()
     return (
@@ -42,7 +45,10 @@ def deployment_sentence(deployment: pd.Series) -> str:
 
 
 def draw_deployments(epsilon: float) -> None:
-    """All of them behind a button, with what an ε means nothing without, and a sentence that says so."""
+    """Draw a button that opens a table of all deployments, and names the nearest one.
+
+    The table has the facts without which an ε means nothing, and a sentence that says so.
+    """
     table = load_deployments()
     nearest = nearest_deployment(epsilon)
     table = table.assign(delta=table["delta"].map("{:g}".format, na_action="ignore").fillna("–"))

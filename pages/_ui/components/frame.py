@@ -1,4 +1,7 @@
-"""What every page begins with: its title, the line that says whose table this is, one badge, and the house style."""
+"""Head of every page: title, the table and its owner, one badge, and the house style.
+
+Also the headings, notes and checks that pages share.
+"""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -35,28 +38,34 @@ ICONS = {
     Provenance.REAL_DATA: (":material/visibility:", "orange"),
 }
 LOGO_FILE = "assets/mark.svg"
-PUBLIC_SAMPLE_TEXT = (
-    "public sample: free to show"  # what a public table says in place of `Tag.PEEK`
-)
-FIELD_SELECTOR = """:is([data-testid="stSelectbox"] [role="group"], [data-testid="stMultiSelect"] [role="group"],
+# what a public table says in place of `Provenance.REAL_DATA`
+PUBLIC_SAMPLE_TEXT = "public sample: free to show"
+FIELD_SELECTOR = """:is([data-testid="stSelectbox"] [role="group"],
+  [data-testid="stMultiSelect"] [role="group"],
   [data-testid="stTextInputRootElement"], [data-testid="stNumberInputContainer"],
   [data-testid="stTextAreaRootElement"])"""  # what a border is drawn around
 PAGE_STYLE = """<style>
 .block-container {max-width: 84rem;}
-.block-container > [data-testid="stVerticalBlock"] > [data-testid="stElementContainer"] p {max-width: 70ch;}
+.block-container > [data-testid="stVerticalBlock"] > [data-testid="stElementContainer"] p
+  {max-width: 70ch;}
 .st-key-gauge p {white-space: nowrap;}
-.st-key-menu {gap: 0.5rem 1rem;} .st-key-menu h1 {padding: 0;} .st-key-menu > :last-child {margin-left: auto;}
+.st-key-menu {gap: 0.5rem 1rem;} .st-key-menu h1 {padding: 0;}
+.st-key-menu > :last-child {margin-left: auto;}
 /* One size of tiles, and one look of the next step, on all pages. */
-.st-key-tiles {gap: 0.2rem 1.2rem;} .st-key-tiles > div {flex: 1 1 9rem; width: auto; min-width: 9rem;}
+.st-key-tiles {gap: 0.2rem 1.2rem;}
+.st-key-tiles > div {flex: 1 1 9rem; width: auto; min-width: 9rem;}
 .st-key-tiles [data-testid="stMarkdownContainer"] {margin-bottom: 0;}
-@media (min-width: 901px) {.st-key-tiles {flex-wrap: nowrap;} .st-key-tiles > div {flex-basis: auto;}}
+@media (min-width: 901px) {.st-key-tiles {flex-wrap: nowrap;}
+  .st-key-tiles > div {flex-basis: auto;}}
 .st-key-tiles p {margin: 0; font-size: 0.875rem; line-height: 1.35;}
 .st-key-tiles strong {font-size: 1.125rem; line-height: 1.2;}
 .st-key-uses > div:first-child {flex: 1 1 16rem; width: auto;}
 [class*="st-key-next"] a:not([disabled]) {background: #0072B2; padding: 0.5rem 1rem;}
 [class*="st-key-next"] a:not([disabled]) * {color: white !important;}
-[class*="st-key-next"] a[disabled], [class*="st-key-next"] a[disabled] * {color: inherit !important;}
-/* The menu is at the same place beside a sidebar as without one; what folds the sidebar is at its foot. */
+[class*="st-key-next"] a[disabled],
+  [class*="st-key-next"] a[disabled] * {color: inherit !important;}
+/* The menu is at the same place beside a sidebar as without one;
+  what folds the sidebar is at its foot. */
 @media (min-width: 900px) {
   [data-testid="stHeader"] {z-index: 999993;}
   [data-testid="stTopNav"] {position: fixed; left: 36px; width: calc(100vw - 14rem) !important;}
@@ -65,7 +74,8 @@ PAGE_STYLE = """<style>
   /* What is scrolled ends below the menu, and above the button at the foot. */
   [data-testid="stSidebar"]:not([data-collapsed="true"]) [data-testid="stSidebarContent"] {
     display: flex; flex-direction: column; overflow: hidden; padding-bottom: 2.75rem;}
-  [data-testid="stSidebar"]:not([data-collapsed="true"]) [data-testid="stSidebarHeader"] {flex: none;}
+  [data-testid="stSidebar"]:not([data-collapsed="true"]) [data-testid="stSidebarHeader"]
+    {flex: none;}
   [data-testid="stSidebar"]:not([data-collapsed="true"]) [data-testid="stSidebarUserContent"] {
     flex: 1 1 0; min-height: 0; overflow-y: auto; margin: 0 -20px; padding: 0.5rem 20px;}
   [data-testid="stSidebarCollapseButton"] {position: absolute; bottom: 0.5rem; right: 0.5rem;}}
@@ -78,39 +88,55 @@ PAGE_STYLE = """<style>
 FIELDS :is(input, textarea):focus-visible, [data-testid="stDataFrame"] :focus-visible {
   outline: none !important;}
 /* What fills a box that cuts has its ring within. */
-FIELDS button:focus-visible, [role="tab"]:focus-visible, [data-testid="stMain"]:focus-visible {outline-offset: -3px;}
+FIELDS button:focus-visible, [role="tab"]:focus-visible,
+  [data-testid="stMain"]:focus-visible {outline-offset: -3px;}
 [data-testid="stCaptionContainer"] {color: inherit !important; opacity: 0.8;}
-[data-testid="stSliderThumbValue"], [data-testid="stSliderThumbValue"] p {color: inherit !important;}
+[data-testid="stSliderThumbValue"],
+  [data-testid="stSliderThumbValue"] p {color: inherit !important;}
 [data-testid="stButtonGroup"] button, [data-testid="stWidgetLabel"] {color: inherit !important;}
-/* On a phone the main control is at the foot of the screen; what is in a closed menu takes no focus. */
-@media (max-width: 640px) and (min-height: 561px) {[data-testid="stMain"]:has(.st-key-in-sight) {scroll-padding: 10rem;}
+/* On a phone the main control is at the foot of the screen;
+  what is in a closed menu takes no focus. */
+@media (max-width: 640px) and (min-height: 561px) {[data-testid="stMain"]:has(.st-key-in-sight)
+  {scroll-padding: 10rem;}
   .block-container:has(.st-key-in-sight) {padding-bottom: 11rem;}
-  .st-key-in-sight {position: fixed; inset: auto 0 0 0; z-index: 100; flex-flow: row wrap; align-items: center;
-    gap: 0 0.5rem; padding: 0.5rem 0.8rem; background: light-dark(white, #181614); border-top: 1px solid #8886;}
+  .st-key-in-sight {position: fixed; inset: auto 0 0 0; z-index: 100; flex-flow: row wrap;
+    align-items: center;
+    gap: 0 0.5rem; padding: 0.5rem 0.8rem; background: light-dark(white, #181614);
+    border-top: 1px solid #8886;}
   .st-key-in-sight > * {flex: 1 1 0; width: auto;}
-  .st-key-in-sight > :has([data-testid="stSlider"], [data-testid="stMarkdown"]) {flex-basis: 100%; order: -1;}}
+  .st-key-in-sight > :has([data-testid="stSlider"], [data-testid="stMarkdown"]) {flex-basis: 100%;
+    order: -1;}}
 .st-key-in-sight button:disabled {color: inherit !important;}
-[data-collapsed="true"] :is([data-testid="stSidebarNav"], [data-testid="stSidebarHeader"]) {visibility: hidden;}
+[data-collapsed="true"] :is([data-testid="stSidebarNav"], [data-testid="stSidebarHeader"])
+  {visibility: hidden;}
 @media (max-width: 767px) {[data-testid="stExpandSidebarButton"] {width: auto !important;}
-  [data-testid="stExpandSidebarButton"]::after {content: "Menu"; font-size: 1rem; padding-left: 0.25rem;}}
+  [data-testid="stExpandSidebarButton"]::after {content: "Menu"; font-size: 1rem;
+    padding-left: 0.25rem;}}
 @media (max-width: 640px) {.block-container {padding-left: 0.8rem; padding-right: 0.8rem;}
   :has(> .st-key-lead) {display: none;} .st-key-gauge p {white-space: normal;}
   [data-testid="stButtonGroup"] > div {flex-wrap: nowrap; overflow-x: auto;}
   [data-testid="stButtonGroup"] button {flex-shrink: 0; max-width: none;}
-  .st-key-menu > :has(> .st-key-line) {order: 1; flex-basis: 100%;} .st-key-line {gap: 0.25rem 0.5rem;}}
-.js-plotly-plot :is([class*="tick"] text, [class$="title"] text, .annotation text, .bartext-outside, .textpoint text) {
+  .st-key-menu > :has(> .st-key-line) {order: 1; flex-basis: 100%;}
+  .st-key-line {gap: 0.25rem 0.5rem;}}
+.js-plotly-plot
+  :is([class*="tick"] text, [class$="title"] text, .annotation text, .bartext-outside,
+  .textpoint text) {
   fill: currentColor !important;}
 [data-testid="stMetricLabel"] p, [data-testid="stCheckbox"] p {white-space: normal;}
 @media (max-height: 560px) {.st-key-lead {display: none;}}
-@media (prefers-reduced-motion: reduce) {* {animation: none !important; transition: none !important;}}
+@media (prefers-reduced-motion: reduce) {* {animation: none !important;
+  transition: none !important;}}
 </style>""".replace("FIELDS", FIELD_SELECTOR)
 PRESENTER_STYLE = """<style>
 html {font-size: 21px;} .block-container {max-width: 100%; padding-top: 0.5rem;}
-@media (max-width: 640px) {html {font-size: 16px;}}  /* no projector: more would not stand beside each other */
+/* no projector: more would not stand beside each other */
+@media (max-width: 640px) {html {font-size: 16px;}}
 [data-testid="stExpandSidebarButton"] {background: light-dark(white, #181614) !important;}
-:has(> .st-key-lead), [data-testid="stTopNav"], [data-testid="stMainMenu"], [data-testid="stHeaderLogo"] {
+:has(> .st-key-lead), [data-testid="stTopNav"], [data-testid="stMainMenu"],
+  [data-testid="stHeaderLogo"] {
   display: none !important;}
-[data-testid="stHeader"] {position: fixed; inset: auto auto 0 0; width: 3rem; background: none; z-index: 101;}
+[data-testid="stHeader"] {position: fixed; inset: auto auto 0 0; width: 3rem; background: none;
+  z-index: 101;}
 [data-testid="stSidebarContent"] {padding-left: 4rem !important;}
 </style>"""
 
@@ -202,19 +228,19 @@ def inline_container(**container_args: Any) -> DeltaGenerator:
 
 
 def table_header_slot() -> DeltaGenerator:
-    """The place of the line in the head of the page."""
+    """Return the container of the table's line in the head of the page."""
     return st.session_state[HEAD_KEY][1]
 
 
 def draw_table_header(active_table: Table) -> None:
-    """Say in the head of the page which table this is, how many rows it has and who is protected; and the badge."""
+    """Draw the head's line: the table, its row count, its privacy unit, and the page's badge."""
     with table_header_slot():
         protection_text = f"protects {active_table.unit.description.split(';')[0]}"
         rows_text = active_table.row_count_text
         if active_table.limited_rows_text and may_show_limited_rows(active_table):
-            rows_text = active_table.limited_rows_text + " (this number uses real data)" * (
-                active_table.uploaded and _page_badge() is not Provenance.REAL_DATA
-            )
+            rows_text = active_table.limited_rows_text
+            if active_table.uploaded and _page_badge() is not Provenance.REAL_DATA:
+                rows_text += " (this number uses real data)"
         st.text(
             f"{printable_text(active_table.name)} · {rows_text} · "
             f"{printable_text(protection_text, 120)}",
@@ -224,7 +250,10 @@ def draw_table_header(active_table: Table) -> None:
 
 
 def may_show_limited_rows(active_table: Table) -> bool:
-    """Whether the number of rows that a limit keeps may be shown: it is a look at the data, like any other."""
+    """Return whether the row count after contribution bounding may be shown.
+
+    The count is a look at the data, like any other.
+    """
     return not active_table.uploaded or (
         session().was_viewed(active_table) and not is_stakeholder_view()
     )
@@ -239,7 +268,7 @@ def set_page_badge(provenance: Provenance) -> None:
 
 
 def _page_badge() -> Provenance | None:
-    """The one badge of the page that is drawn."""
+    """Return the one provenance badge of the page that is drawn; None for none."""
     entry, _ = st.session_state[HEAD_KEY]
     if entry.shows is None or (is_stakeholder_view() and entry.shows is Provenance.REAL_DATA):
         return None
@@ -249,7 +278,7 @@ def _page_badge() -> Provenance | None:
 
 
 def _rests_on_data(entry: PageEntry) -> bool:
-    """Whether what a page shows without rows rests on a schema that was taken from the data."""
+    """Return whether the page's public contents rest on a schema taken from the data."""
     return (entry.about_table or entry.says_later) and visible_table().schema_uses_real_data
 
 
@@ -261,9 +290,8 @@ def _draw_share_menu() -> None:
             "Presenter", key="present", bind="query-params", help="Large type and no menu."
         ):
             st.html(PRESENTER_STYLE)
-        st.session_state["stakeholder-view"] = (
-            is_stakeholder_view()
-        )  # the address decides, also after Back
+        # the address decides, also after Back
+        st.session_state["stakeholder-view"] = is_stakeholder_view()
         st.toggle(
             "Stakeholder view",
             key="stakeholder-view",
@@ -282,7 +310,7 @@ def _toggle_stakeholder_view() -> None:
 
 
 def draw_badge_if_different(provenance: Provenance | None) -> None:
-    """Say where the thing beside it comes from, if that is known and differs from the page's badge."""
+    """Draw a provenance badge, if it is known and differs from the page's badge."""
     if provenance is not _page_badge():
         _draw_badge(provenance)
 
@@ -295,18 +323,25 @@ def _draw_badge(provenance: Provenance | None) -> None:
             if provenance is Provenance.REAL_DATA and not visible_table().uploaded
             else provenance.value
         )
-        label += " yet" * (provenance is Provenance.PUBLIC and st.session_state[HEAD_KEY][0].spends)
+        if provenance is Provenance.PUBLIC and st.session_state[HEAD_KEY][0].spends:
+            label += " yet"
         st.badge(label, icon=icon, color=colour, help=provenance.meaning)
 
 
 def draw_trial_note(active_table: Table, rest_text: str = REST_OF_BUDGET_TEXT) -> None:
-    """The line that says that a trial measured the schema, and what is `left` of the budget."""
+    """Draw a line that says that a trial measured the schema, if one did.
+
+    `rest_text` says what happens with the remaining budget.
+    """
     if active_table.trial is not None:
         st.caption(f"{active_table.trial.summary} {rest_text}", help=glossary_tooltip("trial"))
 
 
 def warn_if_schema_incomplete(active_table: Table, next_step: str) -> bool:
-    """Whether the schema is not complete; says so, and what can be done when it is: `next_step`."""
+    """Draw a warning and return True if the schema is incomplete.
+
+    The warning names the `next_step`, which is possible when the schema is complete.
+    """
     if active_table.domain is not None:
         return False
     if stakeholder_wall.is_public_table(active_table) and active_table.schema_omission_reason:
@@ -321,7 +356,7 @@ def warn_if_schema_incomplete(active_table: Table, next_step: str) -> bool:
 
 
 def check_rows_in_memory(active_table: Table) -> bool:
-    """Whether the records are there one by one; says so where they are not, and what can be done."""
+    """Return whether the table's rows are in memory; if not, say so and what can be done."""
     if active_table.large_table is not None:
         st.info(
             "This needs the rows one by one. This table is read in parts, so only counts are "
@@ -334,7 +369,10 @@ def check_rows_in_memory(active_table: Table) -> bool:
 def draw_heading(
     text: str, provenance: Provenance | None = None, help_text: str | None = None
 ) -> None:
-    """A section's finding or question, with a badge where it differs from the page's; `words` are a tooltip."""
+    """Draw a section's heading, with a provenance badge where it differs from the page's.
+
+    The heading is the section's result or question; `help_text` is a tooltip.
+    """
     entry, _ = st.session_state[HEAD_KEY]
     provenance = (
         Provenance.REAL_DATA
@@ -348,10 +386,11 @@ def draw_heading(
 
 
 def hide_in_stakeholder_view(section: Callable[P, R]) -> Callable[P, R | None]:
-    """A section that shows something of the real records: left out of the stakeholder view, noted for an upload.
+    """Wrap a section that shows real rows so that the stakeholder view leaves it out.
 
-    Of a private table the view has no rows anyway, see `wall`: this says so where the section would
-    stand.
+    Outside the view, it is noted for an upload that its rows were viewed. Of a private table the
+    view
+    has no rows anyway, see `stakeholder_wall`: the wrapper says so where the section would stand.
     """
 
     @wraps(section)

@@ -12,7 +12,10 @@ COLOURS = {"b": "#0072B2", "o": "#D55E00", "g": "#808080"}
 
 
 def stroke_image_url(strokes: str) -> str:
-    """An image of strokes, each begun by the letter of its colour, as a table shows it."""
+    """Return a data URL of an image of strokes, each begun by the letter of its colour.
+
+    A table shows an image in this form.
+    """
     paths = "".join(
         f'<path d="M{s[1:]}" stroke="{COLOURS[s[0]]}"/>' for s in re.split(r" (?=[bog])", strokes)
     )
@@ -26,7 +29,7 @@ def stroke_image_url(strokes: str) -> str:
 
 
 def glossary_tooltip(*terms: str) -> str | None:
-    """The tooltip of a place where these words stand, one line each; None for no word."""
+    """Return a tooltip that explains the given terms, one line each; None without a term."""
     return (
         None
         if not terms

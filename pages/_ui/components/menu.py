@@ -33,8 +33,8 @@ def load_menu() -> dict[str, list[PageEntry]]:
         Path(__file__).with_suffix(".toml").read_text(encoding="utf-8")
     ).items():
         group = settings.pop("group", "")
-        shows_name = settings.pop("shows", None)
-        shows = None if shows_name is None else Provenance[shows_name]
+        badge_name = settings.pop("shows", None)
+        shows = None if badge_name is None else Provenance[badge_name]
         menu.setdefault(group, []).append(
             PageEntry(f"pages/{label.lower()}.py", label, shows=shows, **settings)
         )

@@ -43,13 +43,15 @@ MAX_RELEASES = 100
 DEFAULT_TOTAL_BUDGET = Budget(3.0, 1e-6)  # of all releases together, until a person says otherwise
 DEFAULT_REPEATS = 5  # runs with other noise each, unless a person says otherwise
 SEED_RANGE = 0, 2**31 - 1
-ADDRESS_WIDGET_ARGS = {
-    "bind": "query-params"
-}  # in the address, and there when a person comes back to the page
+# in the address, and there when a person comes back to the page
+ADDRESS_WIDGET_ARGS = {"bind": "query-params"}
 
 
 def setting_grid(low: float, high: float, number_type: type) -> list:
-    """1-2-5 steps from `low` to `high`, both included; equal decimal steps where `low` is 0."""
+    """Return 1-2-5 steps from `low` to `high`, both included.
+
+    Where `low` is 0 they are equal decimal steps.
+    """
     if low <= 0:
         step = 10.0 ** math.floor(math.log10(high - low))
         return sorted(
@@ -62,18 +64,14 @@ def setting_grid(low: float, high: float, number_type: type) -> list:
 
 
 def format_setting(value: Any) -> str:
-    """A setting as a person writes it."""
-    return (
-        value
-        if isinstance(value, str)
-        else format_short_number(value)
-        if value < 1e6
-        else f"{value:,.0f}"
-    )
+    """Return a setting as a person writes it."""
+    if isinstance(value, str):
+        return value
+    return format_short_number(value) if value < 1e6 else f"{value:,.0f}"
 
 
 def epsilon_slider() -> float:
-    """ε on a logarithmic scale."""
+    """Draw a logarithmic slider for ε; return its value."""
     help_text = (
         "Privacy budget: smaller means more noise and a stronger promise. Each step to "
         "the right weakens it."
@@ -91,7 +89,10 @@ def epsilon_slider() -> float:
 
 
 def delta_slider(container: Any = st, *, must_be_zero: bool = False) -> float:
-    """δ on a logarithmic scale with 0 for pure differential privacy; greyed at 0 where it must be `must_be_zero`."""
+    """Draw a logarithmic slider for δ, with 0 for pure differential privacy; return its value.
+
+    It is greyed at 0 if `must_be_zero`.
+    """
     default = 1e-9
     help_text = f"{GLOSSARY['δ']['means']} 0 allows no exception."
     widget_args = {"key": "delta"} | ADDRESS_WIDGET_ARGS
@@ -115,7 +116,7 @@ def budget_sliders(delta_container: Any = st) -> Budget:
 
 
 def algorithm_selectbox() -> str:
-    """The registry name of the chosen algorithm, with its summary below the widget."""
+    """Draw a choice of algorithm with its summary below; return its registry name."""
     names_by_title = {
         cls.about.title: name for name, cls in algorithms_for_problem(QueryRelease).items()
     }
@@ -158,11 +159,12 @@ def setting_widgets(
     separate_containers: Mapping[str, tuple[Any, Any]] | None = None,
     container: Any = st,
 ) -> dict[str, str]:
-    """One widget for each parameter of an algorithm; returns texts as `params.build` takes them.
+    """Draw one widget per parameter of an algorithm; return texts as `build_from_texts` takes.
 
     Values that the papers' theory gives here become ticks of their own, marked with a star.
-    Parameters whose symbol is in `separate_containers` stand in the first of its places, and what
-    is said of the star in the second; the others one below the other in `place`.
+    Parameters
+    whose symbol is in `separate_containers` are drawn in the first of its containers, and the note
+    about the star in the second; the others one below the other in `container`.
     """
     theoretical = theoretical_values(ALGORITHMS[name](), problem, budget)
     separate_containers = separate_containers or {}
@@ -194,7 +196,10 @@ def _setting_widget(
     *,
     label_in_words: bool = False,
 ) -> Any:
-    """`label_in_words`: in words, as the sliders of ε and δ are."""
+    """Draw the widget of one parameter; return its value.
+
+    With `label_in_words` it is labelled in words, as the sliders of ε and δ are.
+    """
     label = (
         f"{p.doc.split(':')[0].split(',')[0].capitalize()} ({p.symbol})"
         if label_in_words

@@ -1,4 +1,4 @@
-"""Which questions matter: columns, kinds of questions, and their union as one workload; how one is typed by hand."""
+"""Choice of columns and kinds of queries as one workload, and of a typed question."""
 
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -49,18 +49,39 @@ WORKLOAD_TEXT_BY_KIND: dict[str, Callable[[Domain], str]] = {  # as the command 
 
 
 def choose_workload(table: Table, domain: Domain | None = None) -> tuple[Workload, list[str]]:
-    """The widgets for columns and questions; the workload they say, and its texts for the command line.
+    """Draw the widgets for columns and queries; return the workload and its texts.
 
-    They are read in the table's domain, or in another one of its columns.
+    The texts are for the command line. The workload is in the table's domain, or in another one of
+    its
+    columns.
     """
     domain = table.domain if domain is None else domain
-    names = list(domain.names)
     default_names = list(choose_default_columns(domain, COMFORTABLE_CELLS))
-    help_text = "Only these are read. The number of combinations is the product of their values."
+    columns = _choose_columns(table, list(domain.names), default_names)
+    kinds = st.multiselect(
+        "Questions",
+        list(WORKLOAD_TEXT_BY_KIND),
+        ["every pair" if len(default_names) > 1 else "every single column"],
+        key="questions",
+        help="Several kinds are asked together.",
+        **persistent_widget_args(),
+    )
+    if not columns or not kinds:
+        raise InputError("choose at least one column and one kind of question")
+    domain = domain.project(columns)
+    texts = [WORKLOAD_TEXT_BY_KIND[kind](domain) for kind in kinds]
+    # One workload as long as it is asked: what was found of it, such as its answers' least error,
+    # is found again.
+    workload = session().memoize("asked", (domain, texts), lambda: read_queries(texts, domain)[0])
+    return workload, texts
+
+
+def _choose_columns(table: Table, names: list[str], default_names: list[str]) -> list[str]:
+    """Draw the list of columns, and a button for all of them as long as none was chosen."""
     chip_labels = distinct_labels(names, 16)  # a chip shows no more
     widget_args: dict[str, Any] = {
         "format_func": chip_labels.get,
-        "help": help_text,
+        "help": "Only these are read. The number of combinations is the product of their values.",
     } | persistent_widget_args()
     if table.uploaded:  # its columns come and go with its schema, and what was chosen of them stays
         key = f"columns-{table.identity}"
@@ -78,39 +99,29 @@ def choose_workload(table: Table, domain: Domain | None = None) -> tuple[Workloa
             "Columns", names, default_unless_set(key, default_names), key=key, **widget_args
         )
     if columns == default_names != names:
-        st.caption(
-            f"{len(default_names)} of {len(names)} columns to begin with: the first of a handy "
-            "size that are "
-            "together at most "
-            f"{COMFORTABLE_CELLS:,} combinations. Choose others above, or:"
-        )
-        st.button(
-            f"Use all {len(names)} columns",
-            key="all-columns",
-            on_click=set_columns,
-            args=(key, names),
-            help=ALL_COLUMNS_HELP,
-            icon=":material/select_all:",
-        )
-    default_kinds = ["every pair" if len(default_names) > 1 else "every single column"]
-    help_text = "Several kinds are asked together."
-    kinds = st.multiselect(
-        "Questions",
-        list(WORKLOAD_TEXT_BY_KIND),
-        default_kinds,
-        key="questions",
-        help=help_text,
-        **persistent_widget_args(),
+        _draw_all_columns_button(key, names, len(default_names), set_columns)
+    return columns
+
+
+def _draw_all_columns_button(
+    key: str,
+    names: list[str],
+    default_count: int,
+    set_columns: Callable[[str, list[str]], object],
+) -> None:
+    """Say that some columns are left out at first, and offer all of them."""
+    st.caption(
+        f"{default_count} of {len(names)} columns to begin with: the first of a handy size that "
+        f"are together at most {COMFORTABLE_CELLS:,} combinations. Choose others above, or:"
     )
-    if not columns or not kinds:
-        raise InputError("choose at least one column and one kind of question")
-    domain = domain.project(columns)
-    texts = [WORKLOAD_TEXT_BY_KIND[kind](domain) for kind in kinds]
-    # One workload as long as it is asked: what was found of it, such as its answers' least error,
-    # is found again.
-    return session().memoize(
-        "asked", (domain, texts), lambda: read_queries(texts, domain)[0]
-    ), texts
+    st.button(
+        f"Use all {len(names)} columns",
+        key="all-columns",
+        on_click=set_columns,
+        args=(key, names),
+        help=ALL_COLUMNS_HELP,
+        icon=":material/select_all:",
+    )
 
 
 def task_of_table(
@@ -128,7 +139,7 @@ def task_of_table(
 
 
 def _ordered_column_names(domain: Domain) -> list[str]:
-    """Columns of numbers; InputError when there are none."""
+    """Return the names of numeric columns; raise InputError when there are none."""
     names = [c.name for c in domain.columns if not c.values and c.ordered]
     if not names:
         raise InputError(

@@ -1,4 +1,4 @@
-"""How a finding is drawn: a chart with its sentence, its numbers as a table and a download; what a plan spends."""
+"""Charts with their sentence, table and download, and tables of what a plan spends."""
 
 from collections.abc import Iterable, Mapping
 from functools import partial
@@ -21,13 +21,13 @@ CHART_CONFIG = {"displaylogo": False, "displayModeBar": False}
 
 
 def draw_chart_panel(figure: Figure, summary: str, frame: pd.DataFrame, key: str) -> None:
-    """A chart with its one-sentence summary, its numbers as a table, and a download of them."""
+    """Draw a chart with its one-sentence summary, its numbers as a table, and their download."""
     st.plotly_chart(figure, key=key, alt=summary, config=CHART_CONFIG)
     draw_chart_footer(summary, frame, key)
 
 
 def draw_chart_footer(summary: str, frame: pd.DataFrame, key: str) -> None:
-    """What stands under every chart: a sentence, the numbers as a table, and a download of them."""
+    """Draw what is below every chart: a sentence, the numbers as a table, and their download."""
     with inline_container():
         st.caption(escape_markdown(summary, 400))
         with st.popover("Show as table", type="tertiary", icon=":material/table:"):
@@ -35,7 +35,7 @@ def draw_chart_footer(summary: str, frame: pd.DataFrame, key: str) -> None:
 
 
 def draw_downloadable_table(frame: pd.DataFrame, key: str) -> None:
-    """The numbers of a chart, and a download of them."""
+    """Draw the numbers of a chart as a table, with their download."""
     st.dataframe(frame.head(1000), hide_index=True)
     csv = partial(frame.to_csv, index=False)  # written when it is asked for
     st.download_button(
@@ -52,7 +52,7 @@ def explain_missing_runs(points: Iterable[SweepPoint], titles: Mapping[str, str]
 
 
 def convergence_table(results: list[RunResult]) -> pd.DataFrame:
-    """The convergence records of several seeds as one table."""
+    """Return the convergence points of several runs, one per seed, as one table."""
     return pd.DataFrame(
         [
             {"seed": result.summary.seed, **point.to_json()}
@@ -63,7 +63,10 @@ def convergence_table(results: list[RunResult]) -> pd.DataFrame:
 
 
 def draw_run_plan(job: RunJob) -> None:
-    """What the plan settled on and why, and every charge line by line; public, made before any record was touched."""
+    """Draw the settings of a run's plan with their reasons, and every event line by line.
+
+    The plan is public, made before any row was read.
+    """
     summary = job.results[0].summary
     draw_heading("What was chosen, and what it used", Provenance.PUBLIC)
     draw_plan_tables(summary.settings, summary.planned_events)
@@ -104,7 +107,7 @@ def draw_plan_tables(settings: Iterable[Setting], planned_events: Iterable[Plann
 
 
 def _format_event_parameter(charge: dict[str, Any]) -> str:
-    """The parameter of one of the charge's spends; ρ where it has no other."""
+    """Return the parameter of one repetition of an event: μ or ε₀, else ρ."""
     if "mu" in charge:
         return f"μ = {charge['mu']:.5g}"
     return (

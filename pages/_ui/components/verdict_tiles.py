@@ -1,4 +1,4 @@
-"""The verdict as tiles, wherever a release is judged: how far off, as exact as which sample, what a guess may reach."""
+"""Tiles that judge a release: its error, the sample as exact, and a guesser's best rate."""
 
 from collections.abc import Sequence
 
@@ -12,7 +12,10 @@ from .frame import inline_container
 
 
 def show_tiles(tiles: Sequence[Tile], uses: str) -> tuple[DeltaGenerator, list[DeltaGenerator]]:
-    """Draw the tiles and, below, what the release is good for; returns the place beside that, and the tiles' own."""
+    """Draw the tiles and, below, the release's possible uses; return their containers.
+
+    The first is the place beside the uses, the others are the tiles' own.
+    """
     with st.container(horizontal=True, key="tiles"):
         tile_slots = [st.markdown(tile_text(*tile)) for tile in tiles]
     uses_container = inline_container(key="uses")
@@ -26,7 +29,7 @@ def show_tiles(tiles: Sequence[Tile], uses: str) -> tuple[DeltaGenerator, list[D
 
 
 def tile_text(name: str, value: str, note: str) -> str:
-    """A tile in markdown."""
+    """Return a tile as markdown."""
     return (
         f"{escape_markdown(name, 120)}  \n**{escape_markdown(value)}**  "
         f"\n:small[{escape_markdown(note, 120)}]"

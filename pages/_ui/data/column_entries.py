@@ -37,7 +37,7 @@ READING_BY_TEXT |= {
     _read: ("categorical" if reads_categories(_read) else "integer", _read)
     for _read in (*DATE_READINGS, *PREFIX_LENGTHS)
 }
-TEXT_BY_READING = {said: text for text, said in READING_BY_TEXT.items()}
+TEXT_BY_READING = {reading: text for text, reading in READING_BY_TEXT.items()}
 NUMBER_PATTERN = r"-?[0-9.]+(?:e[-+]?[0-9]+)?"
 RANGE_PATTERN = re.compile(
     rf"(?P<low>{NUMBER_PATTERN})? *(?:to|–|\.\.\.?) *(?P<high>{NUMBER_PATTERN})?(?:[,;]? "
@@ -46,12 +46,12 @@ RANGE_PATTERN = re.compile(
 
 
 def grid_column_names(current: Table) -> list[str]:
-    """The columns as the grid has them: those that seemed to be of no use come last."""
+    """Return the column names in the grid's order: those that seemed to be of no use last."""
     return sorted(current.names, key=lambda name: bool(current.column_guess(name).exclusion))
 
 
 def grid_cells(current: Table, name: str) -> dict[str, Any]:
-    """What the table says in the cells of a column's row that can be typed."""
+    """Return the editable cells of a column's row in the grid, from the table's schema."""
     is_used = name in current.entries
     spec = current.entries.get(name)
     spec = spec if isinstance(spec, dict) else {}
@@ -65,17 +65,13 @@ def grid_cells(current: Table, name: str) -> dict[str, Any]:
 
 
 def public_values_text(spec: dict[str, Any]) -> str:
-    """What the grid says of the values or the range of a column's entry."""
+    """Return a column's public values or range as the grid writes them."""
     with suppress(TypeError, ValueError):  # of a file may be anything
         if is_private_entry(spec):
             bins = spec.get("bins")
-            return MEASURED_TEXT + (
-                ", groups of equal counts"
-                if bins == PRIVATE
-                else f", {bins} groups"
-                if bins
-                else ""
-            )
+            if bins == PRIVATE:
+                return f"{MEASURED_TEXT}, groups of equal counts"
+            return f"{MEASURED_TEXT}, {bins} groups" if bins else MEASURED_TEXT
         values = spec.get("values")
         if values:
             is_plain = all(
@@ -98,7 +94,10 @@ def public_values_text(spec: dict[str, Any]) -> str:
 def entry_from_row(
     name: str, row: dict[str, Any], old_entry: dict[str, Any]
 ) -> dict[str, Any] | None:
-    """The entry that a row of the grid says, where `old_entry` is the one it had; InputError for what is no such text."""
+    """Return the schema entry that a row of the grid describes; None for an unused column.
+
+    `old_entry` is the one the column had. Raises InputError for a text that cannot be read.
+    """
     if row["what it is"] == NOT_USED:
         return None
     kind, read = READING_BY_TEXT.get(
@@ -117,10 +116,9 @@ def entry_from_row(
         spec = dict(old_entry)
     elif text.casefold().startswith((MEASURED_TEXT, PRIVATE)):
         bins = re.search(r"([0-9]+) groups", text)
-        bin_fields = (
-            {"bins": int(bins[1])} if bins else {"bins": PRIVATE} if "equal" in text else {}
-        )
-        return private_entry(spec | bin_fields)
+        if bins:
+            return private_entry(spec | {"bins": int(bins[1])})
+        return private_entry(spec | ({"bins": PRIVATE} if "equal" in text else {}))
     elif text:
         spec |= (
             {"values": _parse_values(name, text)}
@@ -150,7 +148,8 @@ def _parse_range(name: str, text: str) -> dict[str, Any]:
     try:
         text, split, cuts = text.partition(f", {GROUPS_BEGIN_TEXT}")
         match = RANGE_PATTERN.fullmatch(text)
-        ends = {key: float(end) for key, end in match.groupdict().items() if end}  # type: ignore[union-attr]
+        groups = match.groupdict()  # type: ignore[union-attr]
+        ends = {key: float(end) for key, end in groups.items() if end}
         if split:
             return {
                 "edges": [ends["low"], *map(float, cuts.replace(",", " ").split()), ends["high"]]

@@ -1,4 +1,4 @@
-"""The one grid of the Data page, a row a column: its first values, what it is, what is public, one action."""
+"""Grid of the Data page, a row per column: first values, kind, public values, one action."""
 
 import re
 from typing import Any
@@ -92,21 +92,9 @@ GRID_CONFIG = {
 def draw_grid(current: Table, is_changing: bool) -> None:
     """Draw the grid, and take what is typed or clicked in it, also while a change is on its way."""
     grid_container = st.container(key="columns")
-    switches = st.container(horizontal=True)
-    shows_all_settings = switches.toggle(
-        "Show all settings", key="all-settings", persist_state="session", help=SETTINGS_HELP
-    )
-    shows_bars = not is_stakeholder_view() and switches.toggle(
-        "Show how often values occur",
-        True,
-        key="first-values",
-        persist_state="session",
-        help="Small charts of real values. Switch them off before you bring a table that you "
-        "must not look at.",
-    )
-    rows = pd.DataFrame(_grid_rows(current)).astype(
-        dict.fromkeys(TEXT_COLUMNS, "string")
-    )  # also where all of them are empty
+    shows_all_settings, shows_bars = _draw_switches()
+    # also where all of them are empty
+    rows = pd.DataFrame(_grid_rows(current)).astype(dict.fromkeys(TEXT_COLUMNS, "string"))
     rows["column"] = rows["column"].map(distinct_labels(rows["column"], 18))
     charts = _bar_charts(current) if shows_bars else []
     if any(charts):
@@ -115,31 +103,17 @@ def draw_grid(current: Table, is_changing: bool) -> None:
     key = grid_edits.refresh_grid_key(
         current, with_bars=BARS_COLUMN in rows, is_changing=is_changing
     )
-    privacy_note = (
-        f"{Provenance.REAL_DATA.capitalize()}." if current.uploaded else "This sample is public."
-    )
     hidden_columns = {
         "way",
         *(() if shows_all_settings else ("missing", "out of range", "from")),
         *(() if any(rows["next"]) else ("next",)),
-    }
-    column_config = GRID_CONFIG | {
-        "public values or range": st.column_config.TextColumn(width=420, help=PUBLIC_VALUES_HELP),
-        BARS_COLUMN: st.column_config.BarChartColumn(
-            width="small",
-            y_min=0,
-            help=f"How often values occur in the first {MAX_PREVIEW_ROWS:,} rows. {privacy_note}",
-        ),
-        "next": st.column_config.ButtonColumn(
-            "action", on_click=_run_clicked_action, key="next-step"
-        ),
     }
     phone_rows = rows[["column", "public values or range", "state"]].fillna("").map(escape_markdown)
     grid_container.container(key="whole").table(phone_rows.set_index("column"))  # on a phone
     grid_container.data_editor(
         rows,
         hide_index=True,
-        column_config=column_config,
+        column_config=_column_config(current),
         column_order=[c for c in rows if c not in hidden_columns],
         num_rows="fixed",
         placeholder="copy from a form",
@@ -155,8 +129,45 @@ def draw_grid(current: Table, is_changing: bool) -> None:
     )
 
 
+def _draw_switches() -> tuple[bool, bool]:
+    """Draw the switches; return whether all settings are shown, and whether bars of values are."""
+    switches = st.container(horizontal=True)
+    shows_all_settings = switches.toggle(
+        "Show all settings", key="all-settings", persist_state="session", help=SETTINGS_HELP
+    )
+    if is_stakeholder_view():
+        return shows_all_settings, False
+    shows_bars = switches.toggle(
+        "Show how often values occur",
+        True,
+        key="first-values",
+        persist_state="session",
+        help="Small charts of real values. Switch them off before you bring a table that you "
+        "must not look at.",
+    )
+    return shows_all_settings, shows_bars
+
+
+def _column_config(current: Table) -> dict[str, Any]:
+    """Return how the grid's columns look and what they explain."""
+    privacy_note = (
+        f"{Provenance.REAL_DATA.capitalize()}." if current.uploaded else "This sample is public."
+    )
+    return GRID_CONFIG | {
+        "public values or range": st.column_config.TextColumn(width=420, help=PUBLIC_VALUES_HELP),
+        BARS_COLUMN: st.column_config.BarChartColumn(
+            width="small",
+            y_min=0,
+            help=f"How often values occur in the first {MAX_PREVIEW_ROWS:,} rows. {privacy_note}",
+        ),
+        "next": st.column_config.ButtonColumn(
+            "action", on_click=_run_clicked_action, key="next-step"
+        ),
+    }
+
+
 def _grid_rows(current: Table) -> list[dict[str, Any]]:
-    """One row a column of the table; those that the schema leaves out are there, too."""
+    """Return one row per column of the table, also for columns that the schema leaves out."""
     entries = current.entries
     missing_words = current.missing_word_counts
     rows = []
@@ -195,7 +206,7 @@ def _grid_rows(current: Table) -> list[dict[str, Any]]:
 
 
 def _unused_reason(guess: ColumnGuess) -> str:
-    """Why a column is not used, in a few words."""
+    """Return in a few words why a column is not used."""
     return (
         IDENTIFIER_TEXTS.get(guess.exclusion, re.split("[,;]", guess.exclusion_reason)[0])
         or "left out by you"
@@ -205,7 +216,10 @@ def _unused_reason(guess: ColumnGuess) -> str:
 def _state_text(
     spec: dict[str, Any], column_problems: list[ColumnProblem], missing_words: dict[str, int]
 ) -> str:
-    """What there is to know of a column in use; what is wrong, and words, may quote a cell."""
+    """Return the state of a used column: to be measured, a problem, or ready.
+
+    Where the view allows it, the problem and the words that count as missing may quote raw text.
+    """
     if is_private_entry(spec):
         return "to be measured"
     if column_problems:
@@ -223,22 +237,18 @@ def _state_text(
 
 
 def _use_action(guess: ColumnGuess) -> tuple[str, str]:
-    """What one click makes of a column that is not used: its label, and the reading."""
+    """Return the button label and the reading with which one click uses an unused column."""
     read = next(
         (read for read in guess.other_readings if read in DATE_READINGS or read in PREFIX_LENGTHS),
         "",
     )
-    return (
-        (f"Use the {read.partition(' of ')[0]}", read)
-        if read
-        else (USE_ACTION, USE_ACTION)
-        if guess.name
-        else ("", "")
-    )
+    if read:
+        return f"Use the {read.partition(' of ')[0]}", read
+    return (USE_ACTION, USE_ACTION) if guess.name else ("", "")
 
 
 def _repair_action(column_problems: list[ColumnProblem]) -> tuple[str, str]:
-    """What one click does about a column in use: its label, and the repair; nothing where nothing is wrong."""
+    """Return the button label and the repair for a used column; empty if nothing is wrong."""
     if not column_problems:
         return "", ""
     must_measure = is_stakeholder_view() or (
@@ -249,7 +259,7 @@ def _repair_action(column_problems: list[ColumnProblem]) -> tuple[str, str]:
 
 
 def _bar_charts(current: Table) -> list[list[int] | None]:
-    """The bars of every column; none where it is to be measured, or names people."""
+    """Return each column's bar heights; None if it is to be measured or names people."""
     entries = current.entries
     charts = []
     for name in grid_column_names(current):
@@ -265,7 +275,10 @@ def _bar_charts(current: Table) -> list[list[int] | None]:
 
 
 def _value_counts(current: Table, name: str) -> list[int]:
-    """Return how often each value or group of the schema occurs in the first rows, where it has few and is ready."""
+    """Return how often each value or group of the schema occurs in the first rows.
+
+    Where there are many of them, or the column is not ready, return the counts of its first values.
+    """
     column = (
         current.domain.column(name) if current.domain and name in current.domain.names else None
     )
@@ -277,7 +290,7 @@ def _value_counts(current: Table, name: str) -> list[int]:
 
 
 def _run_clicked_action() -> None:
-    """Do what was clicked in a column's row."""
+    """Run the action that was clicked in a column's row."""
     click = st.session_state["next-step"]
     row = _grid_rows(whole_table())[click["row"]]
     if row["next"] == click["label"]:  # else it is another table by now
@@ -288,7 +301,10 @@ def _run_clicked_action() -> None:
 
 
 def start_column_action(action: str, column_names: list[str]) -> None:
-    """Do a repair, measure, use as guessed, or read in some way: these columns of the table in use."""
+    """Start a change of columns: a repair, measuring, use as guessed, or another reading.
+
+    They are columns of the table in use.
+    """
     current = whole_table()
     entries_at_click = dict(whole_table().entries)
     if action in repairs.PEEKING_FIXES:
@@ -327,7 +343,10 @@ def start_column_action(action: str, column_names: list[str]) -> None:
 
 
 def _date_reading(guess: ColumnGuess, date_part: str) -> str:
-    """A reading of dates, of a part alone in the order that they have."""
-    return date_part + (" of " + guess.other_readings[0].partition(" of ")[2]) * (
-        date_part in DATE_PARTS
-    )
+    """Return the reading of a date column as `date_part`, in the guessed order of day and month.
+
+    A value of `date_part` that is no part of a date is returned unchanged.
+    """
+    if date_part not in DATE_PARTS:
+        return date_part
+    return date_part + " of " + guess.other_readings[0].partition(" of ")[2]

@@ -1,4 +1,7 @@
-"""What a person has to decide before a table can be explored, each with one click; and whom the guarantee protects."""
+"""Decisions a person makes before a table can be explored, and the choice of privacy unit.
+
+Each takes one click; the privacy unit is whom the guarantee protects.
+"""
 
 from collections.abc import Collection, Iterable, Iterator
 
@@ -52,12 +55,15 @@ PROBLEM_TEXTS = {
 }
 DECISIONS_STYLE = """<style>
 .st-key-next > :last-child {margin-left: auto;} .st-key-next h3 {padding-bottom: 0.6rem;}
-[class*="st-key-decide"] {gap: 0 0.5rem;} [class*="st-key-decide"] [kind="tertiary"] {color: inherit !important;}
+[class*="st-key-decide"] {gap: 0 0.5rem;}
+[class*="st-key-decide"] [kind="tertiary"] {color: inherit !important;}
 .st-key-kept-columns {position: absolute;} /* so that no gap stands for it */
-[class*="st-key-schema-"] [data-testid="stElementToolbar"] {display: none;} /* it would lie upon the way on */
+/* it would lie upon the way on */
+[class*="st-key-schema-"] [data-testid="stElementToolbar"] {display: none;}
 .st-key-choose [data-testid="stFileUploaderDropzone"] {padding: 0.25rem 0.5rem; min-height: 0;}
 .st-key-columns > :has(> .st-key-whole) {display: none;}
-@media (max-width: 640px) {.st-key-choose [data-testid="stFileUploaderDropzoneInstructions"] {display: none;}
+@media (max-width: 640px) {.st-key-choose [data-testid="stFileUploaderDropzoneInstructions"]
+  {display: none;}
   .st-key-choose, .st-key-next {gap: 0 0.5rem;}
   .st-key-choose > :has([data-testid="stFileUploader"]) {flex: 0 0 auto; width: auto;}
   .st-key-columns > :has(> .st-key-whole) {display: flex; max-height: 36rem; overflow-y: auto;}
@@ -69,15 +75,17 @@ ROW_LIMIT_HELP = (
     f"All noise is scaled to this many rows. {ROW_COUNT_NOTICE}"
 )
 MAX_DECISIONS_SHOWN = 4  # lines of one list
-PERSON_KEY_PREFIX, MAX_ROWS_KEY_PREFIX = (
-    "person-",
-    "most-rows-",
-)  # keys of widgets begin so, and end with the table's identity
+# Keys of widgets begin so, and end with the table's identity.
+PERSON_KEY_PREFIX = "person-"
+MAX_ROWS_KEY_PREFIX = "most-rows-"
 
 
 @value_object
 class Decision:
-    """Something to decide about some columns: in words, and the ways by their labels, best first, as `do` has them."""
+    """Decision about some columns: a text, and actions by their button labels, best first.
+
+    The actions are as `start_column_action` takes them.
+    """
 
     text: str
     names: list[str]
@@ -86,9 +94,9 @@ class Decision:
 
 
 def draw_decisions(current: Table) -> DeltaGenerator | None:
-    """How much is left to decide, each with one click; whom the guarantee protects; and the way on to Explore.
+    """Draw the open decisions, the privacy unit and the way to Explore.
 
-    Returns the place of the button that tries a measurement; None while a change is on its way.
+    Returns the container of the button that tries a measurement; None while a change is under way.
     """
     st.html(DECISIONS_STYLE)
     bar = st.container(horizontal=True, vertical_alignment="bottom", gap="medium", key="next")
@@ -96,31 +104,11 @@ def draw_decisions(current: Table) -> DeltaGenerator | None:
     with bar:
         _draw_privacy_unit(current)
     is_changing = draw_change_progress(current)
-    pending = (
-        []
-        if is_changing
-        else [
-            *required_decisions(current),
-            *([] if is_stakeholder_view() else optional_decisions(current)),
-        ]
-    )
+    pending = [] if is_changing else _pending_decisions(current)
     columns = {name for decision in pending if decision.is_required for name in decision.names}
-    obstacle = "" if current.domain is not None else ": first mend what is named below"
-    if current.partial_schema is not None and obstacle:
-        obstacle = ": first try the measurement"
-    elif columns:
-        obstacle = f": first decide about {_column_count_text(columns)}"
-    ready_text = (
-        "All columns ready" if current.unit.person else "Ready, if each row is another person"
-    )
+    obstacle = _obstacle_text(current, columns)
     with title:
-        draw_heading(
-            f"{_column_count_text(columns)} to decide"
-            if columns
-            else "Not ready yet"
-            if obstacle
-            else ready_text
-        )
+        draw_heading(_readiness_text(current, columns, obstacle))
     bar.container(key="in-sight", width="content").page_link(
         "pages/explore.py",
         label=f"**Explore it**{obstacle}",
@@ -129,16 +117,8 @@ def draw_decisions(current: Table) -> DeltaGenerator | None:
     )
     if current.unit.person is not None:
         _draw_limited_rows(current)
-    if current.unit.person is None and (
-        person_column := next(filter(header_names_one_person, current.names), None)
-    ):
-        st.caption(
-            escape_markdown(
-                f"“{printable_text(person_column)}” may name people. If someone can have several "
-                "rows, choose it above.",
-                200,
-            )
-        )
+    else:
+        _draw_person_hint(current)
     if is_changing:
         return None
     grid_edits.show_grid_problems(current)
@@ -154,41 +134,83 @@ def draw_decisions(current: Table) -> DeltaGenerator | None:
     return try_slot
 
 
+def _pending_decisions(current: Table) -> list[Decision]:
+    """Return what is to be decided, then what may be: of the latter nothing in a stakeholder view."""
+    if is_stakeholder_view():
+        return [*required_decisions(current)]
+    return [*required_decisions(current), *optional_decisions(current)]
+
+
+def _obstacle_text(current: Table, columns: Collection[str]) -> str:
+    """Return what is to be done before the table can be explored, in words; "" for nothing."""
+    if current.partial_schema is not None and current.domain is None:
+        return ": first try the measurement"
+    if columns:
+        return f": first decide about {_column_count_text(columns)}"
+    return "" if current.domain is not None else ": first mend what is named below"
+
+
+def _readiness_text(current: Table, columns: Collection[str], obstacle: str) -> str:
+    """Return the heading: how many columns are to be decided, or that the table is ready or not."""
+    if columns:
+        return f"{_column_count_text(columns)} to decide"
+    if obstacle:
+        return "Not ready yet"
+    return "All columns ready" if current.unit.person else "Ready, if each row is another person"
+
+
+def _draw_person_hint(current: Table) -> None:
+    """Name the first column that may name people, where each row counts as another person."""
+    person_column = next(filter(header_names_one_person, current.names), None)
+    if person_column:
+        st.caption(
+            escape_markdown(
+                f"“{printable_text(person_column)}” may name people. If someone can have several "
+                "rows, choose it above.",
+                200,
+            )
+        )
+
+
 def _draw_decision(position: int, decision: Decision, current: Table) -> None:
     is_open = decision.action_by_label == UNKNOWN_VALUE_ACTIONS
-    if (
-        decision.is_required and not is_open and not is_stakeholder_view()
-    ):  # what is wrong quotes cells
+    # what is wrong quotes cells
+    if decision.is_required and not is_open and not is_stakeholder_view():
         session().mark_viewed(current)
     with inline_container(key=f"decide-{position}"):
         st.markdown(decision.text if is_open else _problem_text(decision.text), width="stretch")
         for label, action in decision.action_by_label.items():
-            uses_real_data = action in repairs.PEEKING_FIXES
-            st.button(
-                label,
-                key=f"{decision.text}-{action}",
-                icon=":material/visibility:" if uses_real_data else None,
-                type="primary"
-                if action == MEASURE_ACTION
-                else "secondary"
-                if is_open
-                else "tertiary",
-                help=MEASURE_HELP
-                if action == MEASURE_ACTION
-                else Provenance.REAL_DATA.meaning
-                if uses_real_data
-                else None,
-                disabled=uses_real_data
-                and is_stakeholder_view()
-                or action == MEASURE_ACTION
-                and current.large_table is not None,
-                on_click=start_column_action,
-                args=(action, decision.names),
-            )
+            _draw_action_button(label, action, decision, current)
+
+
+def _draw_action_button(label: str, action: str, decision: Decision, current: Table) -> None:
+    """Draw the button of one way to decide; a measurement is the main one."""
+    icon = None
+    type_ = "secondary" if decision.action_by_label == UNKNOWN_VALUE_ACTIONS else "tertiary"
+    help_text = None
+    disabled = False
+    if action in repairs.PEEKING_FIXES:
+        icon = ":material/visibility:"
+        help_text = Provenance.REAL_DATA.meaning
+        disabled = is_stakeholder_view()
+    if action == MEASURE_ACTION:
+        type_ = "primary"
+        help_text = MEASURE_HELP
+        disabled = disabled or current.large_table is not None
+    st.button(
+        label,
+        key=f"{decision.text}-{action}",
+        icon=icon,
+        type=type_,
+        help=help_text,
+        disabled=disabled,
+        on_click=start_column_action,
+        args=(action, decision.names),
+    )
 
 
 def required_decisions(current: Table) -> Iterator[Decision]:
-    """What must be decided: values of columns of which nothing is said, and what is wrong with others."""
+    """Return the necessary decisions: columns without public values, and columns with faults."""
     problems_by_fixes: dict[tuple[str, ...], list[repairs.ColumnProblem]] = {}
     for problem in current.problems:
         problems_by_fixes.setdefault(
@@ -213,7 +235,10 @@ def required_decisions(current: Table) -> Iterator[Decision]:
 
 
 def optional_decisions(current: Table) -> Iterator[Decision]:
-    """What may be decided otherwise: parts of dates, first characters of codes, spellings, words that mean missing."""
+    """Return the optional decisions: date parts, code prefixes, spellings, missing words.
+
+    Code prefixes are the first characters of codes; missing words are words that mean missing.
+    """
     entries = current.entries
     missing = current.missing_word_counts
     unused = [guess for guess in current.guesses.values() if guess.name not in entries]
@@ -257,7 +282,8 @@ def optional_decisions(current: Table) -> Iterator[Decision]:
         ),
     ):
         if names and action_by_label:
-            columns_hold = f"{_column_count_text(names)} hold{'s' * (len(names) == 1)}"
+            verb = "holds" if len(names) == 1 else "hold"
+            columns_hold = f"{_column_count_text(names)} {verb}"
             yield Decision(
                 f"Optional: {columns_hold} {contents}: {join_first_texts(names)}",
                 names,
@@ -271,7 +297,7 @@ def _guess_names(guesses: Iterable[ColumnGuess]) -> list[str]:
 
 
 def draw_schema_summary(current: Table) -> None:
-    """What was guessed and from what, what is left out and why, and how far the promise goes."""
+    """Draw what was guessed and from what, unused columns and why, and the promise's extent."""
     if is_stakeholder_view():
         return
     people = _guess_names(
@@ -340,7 +366,10 @@ def _show_limited_rows(current: Table) -> None:
 
 
 def _draw_limited_rows(current: Table) -> None:
-    """Say how many rows the limit keeps, or offer to count them to who has not looked at the table so far."""
+    """Draw the row count under the rows-per-person limit, or offer to count it.
+
+    The offer is for a person who has not looked at the table so far.
+    """
     if may_show_limited_rows(current):
         _show_limited_rows(current)
     elif not is_stakeholder_view():
@@ -359,7 +388,11 @@ def _mark_table_viewed() -> None:
 
 
 def _store_privacy_unit(identity: str) -> None:
-    """Protect whom the two widgets of a table say; the table owns the choice, and they are written from it."""
+    """Set the table's privacy unit from its two widgets.
+
+    The table owns the choice, and the widgets are written from it. Nothing is done if another table
+    than `identity` is in use.
+    """
     current = visible_table()
     if current.identity != identity:  # another table came meanwhile
         return
@@ -369,12 +402,15 @@ def _store_privacy_unit(identity: str) -> None:
 
 
 def must_hide_schema(current: Table) -> bool:
-    """Whether a schema guessed or read off the records must not be shown here."""
+    """Return whether a schema guessed or inferred from the rows must not be shown here."""
     return is_stakeholder_view() and current.schema_uses_real_data
 
 
 def _person_option_text(person: str | None) -> str:
-    """Who is protected when `person` names people, in words. Not a lambda of the page: that would keep its table."""
+    """Return in words who is protected when the column `person` names people.
+
+    It is not a lambda of the page: that would keep the page's table.
+    """
     return (
         "No: each row is another person"
         if person is None
@@ -387,11 +423,15 @@ def _confirm_kinds() -> None:
 
 
 def _column_count_text(names: Collection[str]) -> str:
-    return f"{len(names)} column{'s' * (len(names) > 1)}"
+    noun = "columns" if len(names) > 1 else "column"
+    return f"{len(names)} {noun}"
 
 
 def _problem_text(problem: str) -> str:
-    """What is wrong may quote a cell."""
+    """Return a schema problem for the page; in the stakeholder view a fixed text.
+
+    The problem may quote raw text.
+    """
     return (
         "The schema does not serve this table yet."
         if is_stakeholder_view()

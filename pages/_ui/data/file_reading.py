@@ -1,4 +1,4 @@
-"""What takes a while on this page: reading a file, of which the table and its first schema are made."""
+"""Reading of an uploaded file into a table and its first schema, which takes a while."""
 
 from functools import partial
 from typing import Any
@@ -19,7 +19,10 @@ INSPECTED_SHARE = 0.9
 
 
 def start_reading_upload(name: str, file: Any, format: TextFormat | None = None) -> None:
-    """Begin to read an uploaded file, a text in a known or guessed format, and no longer another one."""
+    """Start reading an uploaded file, and stop reading any other one.
+
+    A text is read in the given format, or in a guessed one.
+    """
     start_table_upload(partial(_read_upload, name, file, format=format))
 
 
@@ -29,7 +32,7 @@ def _read_upload(name: str, file: Any, job: Job, format: TextFormat | None = Non
 
 
 def load_file(name: str, file: Any, job: Job, format: TextFormat | None) -> Read:
-    """What is in a file, within what an upload may be."""
+    """Return a file's contents, within the size limit of an upload."""
     text = "The file is read"
     job.report_progress(0.0, text)
     return load_table(
@@ -44,11 +47,13 @@ def load_file(name: str, file: Any, job: Job, format: TextFormat | None) -> Read
 def table_from_loaded(
     loaded_table: Read, name: str, job: Job, large_table: LargeTable | None = None
 ) -> Table:
-    """The table of what was read, of a `large_table` one its first rows; bounds are for a person to fill in.
+    """Return the table of a loaded file with a guessed schema, whose bounds are empty.
 
-    What its columns seem to be is guessed from the records, so its schema begins as a private peek.
-    Raises InputError for a table without rows: nothing can be said of it, and it must not take the
-    place of another one.
+    Of a `large_table` only the first rows were loaded; bounds are for a person to fill in. What its
+    columns seem to be is guessed from the rows, so its schema begins as a private peek. Raises
+    InputError for a table without rows: nothing can be said of it, and it must not take the place
+    of
+    another one.
     """
     if loaded_table.frame.empty:
         raise InputError(
@@ -66,9 +71,10 @@ def table_from_loaded(
 
     guesses = {guess.name: guess for guess in guess_columns(loaded_table.frame, report_inspected)}
     columns = {name: guess.initial_entry for name, guess in guesses.items() if not guess.exclusion}
-    schema = {"columns": columns, "peeked": True} | (
-        {"file": file_format} if (file_format := loaded_table.format.to_json()) else {}
-    )
+    schema: dict[str, Any] = {"columns": columns, "peeked": True}
+    file_format = loaded_table.format.to_json()
+    if file_format:
+        schema["file"] = file_format
     return Table(
         name,
         loaded_table.frame,

@@ -1,4 +1,4 @@
-"""What is typed into the grid: the table owns every cell, is told of each edit once, and the grid shows what it says.
+"""Edits typed into the grid: each changes the table once, and the grid shows the table.
 
 The browser keeps the edited cells of a grid under the grid's key. So the key stays the same while a
 person types, and no edit is lost while an earlier one is still being checked. An edit is dropped by
@@ -20,11 +20,10 @@ from ..jobs.table_changes import show_schema_problem, start_schema_change
 from ..session import Table, escape_markdown, is_stakeholder_view, whole_table
 from .column_entries import NOT_USED, TEXT_BY_READING, entry_from_row, grid_cells, grid_column_names
 
-GRIDS_KEY, GRID_TURN_KEY, LAST_GRID_KEY = (
-    "_grids",
-    "_grid-turn",
-    "_grid-last",
-)  # what the session knows of its grids
+# What the session knows of its grids.
+GRIDS_KEY = "_grids"
+GRID_TURN_KEY = "_grid-turn"
+LAST_GRID_KEY = "_grid-last"
 MAX_GRIDS = 3  # grids of earlier keys that may still send an edit
 Edits = dict[int, dict[str, Any]]  # by row and column of the grid
 
@@ -38,7 +37,10 @@ class GridState:
 
 
 def refresh_grid_key(current: Table, *, with_bars: bool, is_changing: bool) -> str:
-    """Return the key that the grid is drawn with now; `is_changing` while a change is on its way."""
+    """Return the widget key of the grid for this drawing.
+
+    `is_changing` is true while a change is on its way.
+    """
     st.session_state.setdefault(GRID_TURN_KEY, 0)
     key = _grid_key(current, with_bars)
     if not is_changing and _is_overtaken(current, _edits_of_grid(key)):
@@ -73,9 +75,8 @@ def apply_grid_edits(key: str) -> None:
     for at, cells in old_edits.items():
         for column, cell in cells.items():
             initial_cell = grid.initial_cells[at][column]
-            if column not in edits.get(at, {}) and not _are_cells_equal(
-                cell, initial_cell
-            ):  # typed back to what it was
+            # typed back to what it was
+            if column not in edits.get(at, {}) and not _are_cells_equal(cell, initial_cell):
                 new_edits.setdefault(at, {})[column] = initial_cell
     new_edits = {at: cells for at, cells in new_edits.items() if cells}
     if new_edits:
@@ -83,7 +84,7 @@ def apply_grid_edits(key: str) -> None:
 
 
 def renew_grid(columns: list[str]) -> None:
-    """Show from now on what the table says of these columns, whatever was typed into their cells before."""
+    """Discard the edits of the grid if any is in these columns, so that it shows the table."""
     current = whole_table()
     edits = _edits_of_grid(st.session_state.get(LAST_GRID_KEY, ""))
     all_names = grid_column_names(current)
@@ -110,7 +111,7 @@ def show_grid_problems(current: Table) -> None:
 
 
 def _change_entries(edits: Edits, target: Table, progress: StatusCallback) -> None:
-    """Change the schema by these edits, each as far as it can be read; InputError for the others."""
+    """Change the schema by the readable edits; raise InputError for the others."""
     all_names = grid_column_names(target)
     entries = {}
     failures = []
@@ -128,16 +129,15 @@ def _change_entries(edits: Edits, target: Table, progress: StatusCallback) -> No
 def _entry_from_cells(current: Table, name: str, cells: dict[str, Any]) -> dict[str, Any] | None:
     """Return the entry of a column as these of its cells say, and the others as they are."""
     row = grid_cells(current, name)
-    if (
-        row["what it is"] == NOT_USED and "what it is" not in cells
-    ):  # something is said of what was not used
+    # something is said of what was not used
+    if row["what it is"] == NOT_USED and "what it is" not in cells:
         guessed_entry = current.column_guess(name).initial_entry
         row["what it is"] = TEXT_BY_READING[guessed_entry["kind"], guessed_entry.get("read", "")]
     return entry_from_row(name, row | cells, current.entries.get(name, {}))
 
 
 def _is_overtaken(current: Table, edits: Edits) -> bool:
-    """Whether the table says something else than an edit that it could read."""
+    """Return whether the table's schema contradicts a readable edit."""
     all_names = grid_column_names(current)
     for at, cells in edits.items():
         name = all_names[at]
@@ -155,7 +155,7 @@ def _is_overtaken(current: Table, edits: Edits) -> bool:
 
 
 def _edits_of_grid(key: str) -> Edits:
-    """The edited cells that the browser keeps under a key."""
+    """Return the edited cells that the browser keeps under the grid's key."""
     state = st.session_state.get(key) or {}
     return {int(at): dict(cells) for at, cells in state.get("edited_rows", {}).items()}
 
@@ -170,11 +170,11 @@ def _is_grid_of_table(key: str, current: Table) -> bool:
 
 
 def _contains_edit(edits: Edits, at: int, column: str, cell: Any) -> bool:
-    """Whether this cell stands among the edits."""
+    """Return whether the edits have this cell in the row `at` and `column`."""
     return column in edits.get(at, {}) and _are_cells_equal(edits[at][column], cell)
 
 
 def _are_cells_equal(first: Any, second: Any) -> bool:
-    """Whether two cells say the same; an empty one may be written in several ways."""
+    """Return whether two grid cells mean the same; an empty one has several forms."""
     are_empty = [cell is None or cell == "" or cell is pd.NA for cell in (first, second)]
     return all(are_empty) or (not any(are_empty) and first == second)

@@ -1,4 +1,7 @@
-"""The Data page in the stakeholder view of a private table: what a person entered, and what follows from it alone."""
+"""Data page in the stakeholder view of a private table: typed facts and what follows.
+
+It shows what a person entered, and what follows from it alone.
+"""
 
 import pandas as pd
 import streamlit as st
@@ -14,11 +17,10 @@ from .readiness import draw_forecasts
 
 
 def draw_public_view(current: PublicTable) -> None:
-    """Draw the schema as a person entered it, what measuring it would cost, and what a run would take."""
+    """Draw the schema as a person entered it, the cost of measuring it, and a run's forecast."""
     table_changes.draw_stakeholder_change()
-    if st.session_state.get(
-        table_changes.SCHEMA_PROBLEM_KEY
-    ):  # kept, so that it is there when the view ends
+    # kept, so that it is there when the view ends
+    if st.session_state.get(table_changes.SCHEMA_PROBLEM_KEY):
         st.warning(REASON_LEFT_OUT_TEXT)
     if current.schema_omission_reason:
         st.info(current.schema_omission_reason, icon=":material/visibility_off:")
@@ -66,5 +68,5 @@ def _schema_row(name: str, entry: object) -> dict[str, str]:
 
 
 def _policy_text(policy: object) -> str:
-    """Return in words what becomes of such cells; as it stands in the schema where it is no such word."""
+    """Return in words what a policy for raw text does, or the policy itself if unknown."""
     return POLICY_TEXTS.get(str(policy), printable_text(policy))

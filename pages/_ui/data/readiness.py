@@ -1,4 +1,4 @@
-"""Forecasts from public numbers: how many cells, how much memory and time, which algorithms can serve them."""
+"""Forecasts from public numbers: cells, memory, time, and which algorithms can run."""
 
 import streamlit as st
 
@@ -16,7 +16,7 @@ FORECAST_BUDGET = Budget(1.0, 1e-9)
 
 
 def draw_forecasts(table: Table) -> None:
-    """For every algorithm what a run over all columns' pairs will take, or why it cannot."""
+    """Draw each algorithm's forecast for a run over all pairs of columns, or its refusal."""
     domain = table.domain
     n = table.n
     st.text(
@@ -34,7 +34,10 @@ def draw_forecasts(table: Table) -> None:
 
 
 def _forecasts(domain: Domain, n: int, most_rows: int) -> list[dict[str, str]]:
-    """One line an algorithm; the questions are listed once, as 200 columns have 19,900 pairs."""
+    """Return one line per algorithm: whether it can run on all pairs, its time and memory.
+
+    The queries are listed once, as 200 columns have 19,900 pairs.
+    """
     problem = QueryRelease(Marginals.all(domain, min(2, len(domain.names))), n, most_rows)
     rows = []
     for name, cls in algorithms_for_problem(QueryRelease).items():
@@ -56,7 +59,10 @@ def _forecasts(domain: Domain, n: int, most_rows: int) -> list[dict[str, str]]:
 
 @hide_in_stakeholder_view
 def draw_policy_counts(table: Table) -> None:
-    """How many cells each policy for missing and out-of-range values concerns, and how many records each constraint."""
+    """Draw how many raw texts each policy affects, and how many rows break each constraint.
+
+    The policies are those for missing and out-of-range values.
+    """
     rows = []
     if table.large_table is not None:
         st.caption(
@@ -86,7 +92,10 @@ def draw_policy_counts(table: Table) -> None:
 
 
 def _rows_breaking_constraints(table: Table) -> list[tuple[Constraint, int]]:
-    """How many records break each constraint; of a large table where it was counted, and its columns have few cells."""
+    """Return the number of rows that break each constraint.
+
+    Of a large table it is known where that was counted, and its columns have few cells.
+    """
     if table.large_table is not None:
         counts = table.counts.get(table.domain.names)
         return [] if counts is None else count_violations(table.domain, counts)

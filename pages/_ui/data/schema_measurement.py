@@ -1,4 +1,4 @@
-"""What measuring a schema costs and how far off it may be, before; a trial of it, and what that found, afterwards."""
+"""Cost and predicted error of measuring a schema, a trial of it, and the trial's result."""
 
 from collections.abc import Sequence
 from functools import partial
@@ -55,9 +55,9 @@ COUNTS_AS_VIEWED_TEXT = ", and this session counts as having looked at the table
 
 
 def draw_measurement_panel(current: Table, try_slot: DeltaGenerator | None) -> None:
-    """For a schema of which some is to be measured: its price and its error beforehand, then a trial of it.
+    """Draw the cost and error of measuring a partial schema, and a trial of it.
 
-    The button that tries it stands in `try_slot`.
+    The button that tries it is in `try_slot`.
     """
     partial_schema = current.partial_schema
     if partial_schema is None:
@@ -79,18 +79,12 @@ def draw_measurement_panel(current: Table, try_slot: DeltaGenerator | None) -> N
     ).fraction
     with share_container:
         selected_part = share_slider(default_share)
-    schema_part, column_count = (
-        default_share if selected_part is None else selected_part,
-        len(partial_schema.unknown_columns),
-    )
+    schema_part = default_share if selected_part is None else selected_part
+    guess_note = ", which were guessed from the data" if is_inferred else ""
     st.caption(
-        f"From {n:,} rows, {column_count} column{'s' * (column_count > 1)} to be measured and "
-        "their kinds"
-        + ", which were guessed from the data"
-        * is_inferred
-        + f". No value is read. Of the budget {schema_part:.1%} is the schema's, "
-        f"{1 - schema_part:.1%} is left for "
-        "the algorithm."
+        f"From {n:,} rows, {_column_count_text(partial_schema)} to be measured and "
+        f"their kinds{guess_note}. No value is read. Of the budget {schema_part:.1%} is the "
+        f"schema's, {1 - schema_part:.1%} is left for the algorithm."
     )
     key = partial_schema.unknown_columns, n, rows_per_person, budget, schema_part
     column_costs.draw_column_costs(
@@ -106,10 +100,19 @@ def draw_measurement_panel(current: Table, try_slot: DeltaGenerator | None) -> N
             _draw_try_button(partial_schema, try_slot, budget)
 
 
+def _column_count_text(partial_schema: PartialSchema) -> str:
+    column_count = len(partial_schema.unknown_columns)
+    noun = "columns" if column_count > 1 else "column"
+    return f"{column_count} {noun}"
+
+
 def _cost_rows(
     partial_schema: PartialSchema, n: int, rows_per_person: int, budget: Budget, schema_part: float
 ) -> list[dict[str, str]]:
-    """A line for every open column; at δ = 0 those that cannot be measured say so, and cost nothing."""
+    """Return a line of cost and predicted error for every column to be measured.
+
+    At δ = 0 those that cannot be measured say so, and cost nothing.
+    """
 
     def plan_columns(columns: Sequence[UnknownColumn]) -> SchemaPlan:
         division = divide_budget(
@@ -139,10 +142,8 @@ def _draw_try_button(
 ) -> None:
     """Draw the button that tries the measurement."""
     with try_slot, inline_container(key="try-it"):
-        column_count = len(partial_schema.unknown_columns)
         columns_text = (
-            f"{column_count} column{'s' * (column_count > 1)} to be measured "
-            "privately. Its cost is below."
+            f"{_column_count_text(partial_schema)} to be measured privately. Its cost is below."
         )
         is_impossible = budget.delta == 0 and any(
             column.is_categorical for column in partial_schema.unknown_columns
@@ -195,7 +196,7 @@ def _draw_trial_results(
     rows = [
         {
             "column": printable_text(measured_column.column.name),
-            "found": f"{'⚠ ' * measured_column.found_nothing}{measured_column.description}",
+            "found": ("⚠ " if measured_column.found_nothing else "") + measured_column.description,
             "values": f"{measured_column.column.size:,}: "
             f"{join_first_texts(measured_column.column.labels, 200)}",
         }
@@ -206,14 +207,15 @@ def _draw_trial_results(
 
 
 def _start_trial() -> None:
-    """Measure beside the page, as the widgets stand now; whoever asks for it counts as having looked."""
+    """Start measuring the schema in the background, with the widgets' settings.
+
+    Whoever asks for it counts as having looked.
+    """
     session().mark_viewed(whole_table())
     widget_values = st.session_state
-    budget, selected_part, seed = (
-        Budget(widget_values["epsilon"], widget_values["delta"]),
-        selected_share(),
-        int(widget_values["schema-seed"]),
-    )
+    budget = Budget(widget_values["epsilon"], widget_values["delta"])
+    selected_part = selected_share()
+    seed = int(widget_values["schema-seed"])
 
     def measure_schema(target: Table, progress: StatusCallback) -> None:
         if target.partial_schema is None:
@@ -256,7 +258,8 @@ def _real_rows_if_requested(current: Table) -> dict[str, str]:
     if not is_requested:
         return {}
     session().mark_viewed(current)
-    read_rows = partial(_describe_real_columns, current, current.partial_schema.unknown_columns)  # type: ignore[union-attr]
+    unknown_columns = current.partial_schema.unknown_columns  # type: ignore[union-attr]
+    read_rows = partial(_describe_real_columns, current, unknown_columns)
     return (
         job_result(
             REAL_ROWS_JOB,
@@ -273,7 +276,10 @@ def _real_rows_if_requested(current: Table) -> dict[str, str]:
 def _describe_real_columns(
     current: Table, columns: Sequence[UnknownColumn], job: Job
 ) -> dict[str, str]:
-    """Return by column what its real rows hold: values, or round bounds, as they would be read off."""
+    """Return each column's real contents in words: values, or round bounds.
+
+    They are as they would be inferred from the rows.
+    """
     text_by_column = {}
     for position, column in enumerate(columns):
         job.report_progress(position / len(columns), "What is in the real rows")

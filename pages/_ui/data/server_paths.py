@@ -1,6 +1,7 @@
-"""Which files of this machine a page may read: any a person names on their own, on a server for others one folder's.
+"""Access control for files on the server: which paths a page may read.
 
-A folder is what its owner set up; whatever a name says, and wherever a link in it leads, nothing
+A person may name any file of their own machine; on a server for others it is one folder's. That
+folder is what its owner set up; whatever a name says, and wherever a link in it leads, nothing
 outside of it is read.
 """
 
@@ -28,18 +29,21 @@ OUTSIDE_FOLDER_TEXT = "it is not in the folder of this server's tables"
 
 
 def tables_folder() -> Path | None:
-    """The folder that the owner has set up, as it was named; None where there is none."""
+    """Return the folder that the server's owner configured, as named; None without one."""
     configured = os.environ.get(FOLDER_VARIABLE, "").strip()
     return Path(configured) if configured else None
 
 
 def can_name_server_table() -> bool:
-    """Whether a table on this machine can be named here at all."""
+    """Return whether a table on this machine can be named here at all."""
     return tables_folder() is not None or not is_public_host()
 
 
 def list_table_names(root: Path) -> list[str]:
-    """What in a folder can be named, in order: files with a table's ending, and folders, that do not lead out of it."""
+    """Return the tables in a folder in order: files with a table's ending, and folders.
+
+    Those that lead out of the folder are left out.
+    """
     try:
         with os.scandir(root) as entries:
             names = sorted(entry.name for entry in entries if _is_showable_name(entry.name))
@@ -51,7 +55,10 @@ def list_table_names(root: Path) -> list[str]:
 
 
 def resolve_table_path(requested: str) -> tuple[Path, Path | None]:
-    """The path that a person means, and the folder that it must not leave. Raises InputError, naming what was said."""
+    """Return the requested path, and the folder it must not leave, if any.
+
+    Raises InputError, naming what was requested.
+    """
     requested = requested.strip()
     root = tables_folder()
     if root is not None:
@@ -76,9 +83,9 @@ def resolve_table_path(requested: str) -> tuple[Path, Path | None]:
 
 @contextmanager
 def open_unchanging_file(path: Path, root: Path | None) -> Iterator[BinaryIO]:
-    """A file, open for reading, that stays as it is until it is read.
+    """Open a file for reading; raise InputError if it changes before it is read.
 
-    What is refused is named as it was chosen, and the folders above it are not.
+    An error names the file as it was chosen, and not the folders above it.
     """
     with hide_path_in_errors(path), open_stamped_file(path) as (file, _):
         first_stat = os.fstat(file.fileno())
@@ -104,7 +111,10 @@ def require_file_of_folder(path: Path, root: Path | None, file_stat: os.stat_res
 
 
 def require_files_of_folder(source: ParquetSource | TextSource, root: Path | None) -> None:
-    """The same of every file of a source, which refuses each that is not the one that it opened first."""
+    """Raise InputError if a file of a source has changed or is not in the folder.
+
+    The source itself refuses each file that is not the one that it opened first.
+    """
     for path, stamp in source.stamps if root is not None else ():
         with hide_path_in_errors(path):
             current_stat = os.stat(path)
@@ -114,7 +124,10 @@ def require_files_of_folder(source: ParquetSource | TextSource, root: Path | Non
 
 
 def check_folder_size(path: Path, progress: ProgressCallback) -> None:
-    """Refuse a folder in which so much lies that nobody meant all of it; `progress` may end the search."""
+    """Raise InputError for a folder with so many files that nobody meant all of them.
+
+    `progress` may end the search.
+    """
     file_count = 0
     for _, folders, files in os.walk(path):
         progress(file_count, None)
@@ -127,11 +140,13 @@ def check_folder_size(path: Path, progress: ProgressCallback) -> None:
 
 
 def _stat_without_links(path: Path, root: Path) -> os.stat_result:
-    """What stands in a folder where a path leads, step by step from the folder down and over no link."""
+    """Return the status of the file at `path`, reached from `root` without following a link.
+
+    The path is followed step by step from the folder down.
+    """
     top = root.resolve(strict=True)
-    *parent_names, last = (
-        path.resolve(strict=True).relative_to(top).parts
-    )  # ValueError for what leads out of it
+    # ValueError for what leads out of it
+    *parent_names, last = path.resolve(strict=True).relative_to(top).parts
     if os.open not in os.supports_dir_fd:
         return os.lstat(top.joinpath(*parent_names, last))
     folder_fd = os.open(top, os.O_RDONLY | os.O_DIRECTORY)
@@ -152,7 +167,7 @@ def _stat_identity(file_stat: os.stat_result) -> tuple[int, ...]:
 
 
 def _is_showable_name(name: str) -> bool:
-    """Whether a name is shown as it stands, so that no two look alike."""
+    """Return whether a name is shown unchanged, so that no two names look alike."""
     return not name.startswith((".", "_")) and printable_text(name, MAX_NAME_CHARS) == name
 
 

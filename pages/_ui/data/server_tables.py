@@ -1,4 +1,7 @@
-"""A table on this server: its path, or on a server for others one of the files that its owner has put into a folder."""
+"""Choice of a table on this server: by its path, or among the files of the owner's folder.
+
+The latter is on a server for others.
+"""
 
 from dataclasses import replace
 from functools import partial
@@ -28,21 +31,17 @@ PATH_WIDGET_KEY = "server-path"
 FILE_WIDGET_KEY = "server-file"
 MAX_PATH_CHARS = 1000  # characters of a path
 MAX_FORMAT_GUESS_BYTES = 1 << 26  # bytes that are looked at to guess how a large text is written
-MAX_FIRST_ROWS, MAX_FIRST_CELLS = (
-    100_000,
-    4_000_000,
-)  # rows of a large table, and their cells, that guesses look at: at the most
-COLUMNS_PER_READ, LENGTH_SAMPLE_ROWS = (
-    32,
-    1000,
-)  # columns that are read at once; rows whose lengths are measured
+MAX_FIRST_ROWS = 100_000  # rows of a large table that guesses look at
+MAX_FIRST_CELLS = 4_000_000  # and the cells of these rows
+COLUMNS_PER_READ = 32  # columns that are read at once
+LENGTH_SAMPLE_ROWS = 1000  # rows whose lengths are measured
 TEXT_EXTENSIONS = (".csv", ".tsv", ".txt")
 EXAMPLE_PATH = "/home/you/people.csv"
 EXTENSIONS_TEXT = ", ".join(TABLE_ENDINGS)
 
 
 def draw_server_tables() -> None:
-    """The widgets, where there is something to choose from."""
+    """Draw the widgets that choose a table on this server, if there is one to choose."""
     if not server_paths.can_name_server_table():
         return
     root = server_paths.tables_folder()
@@ -98,7 +97,7 @@ def start_reading_server_table(key: str, format: TextFormat | None = None) -> No
 def _read_server_table(
     path: Path, root: Path | None, job: Job, format: TextFormat | None = None
 ) -> Table:
-    """The table at a path, as from an upload; what is too large for that is read in parts."""
+    """Return the table at a path, read as an upload is, or in parts if it is too large."""
     with hide_path_in_errors(path):
         if path.is_dir():
             server_paths.check_folder_size(
@@ -116,7 +115,10 @@ def _read_server_table(
 
 
 def _should_read_in_parts(path: Path) -> bool:
-    """Whether a table is better read in parts: by the command line's rule, or as it is more than an upload may be."""
+    """Return whether a table is too large to be read at once.
+
+    That is so by the command line's rule, or if it is more than an upload may be.
+    """
     if not path.exists() or path.is_dir() or is_large_table(path):
         return path.exists()
     if is_public_host() and path.stat().st_size > st.get_option("server.maxUploadSize") << 20:
@@ -128,12 +130,13 @@ def _should_read_in_parts(path: Path) -> bool:
 
 
 def _table_in_parts(path: Path, root: Path | None, job: Job, format: TextFormat | None) -> Table:
-    """A table of which the first rows are read, to guess by."""
+    """Return a table that is read in parts, with its first rows in memory to guess by."""
     job.report_progress(0.0, "The first rows are read")
     if format is None and path.suffix.lower() in TEXT_EXTENSIONS and path.is_file():
         with server_paths.open_unchanging_file(path, root) as file:
             format = guess_text_format(BytesIO(file.read(MAX_FORMAT_GUESS_BYTES)))
-    source = source_at(path, format := format or DEFAULT_TEXT_FORMAT)
+    format = format or DEFAULT_TEXT_FORMAT
+    source = source_at(path, format)
     try:
         names = source.columns
     except InputError:
@@ -144,7 +147,8 @@ def _table_in_parts(path: Path, root: Path | None, job: Job, format: TextFormat 
     try:
         first_rows = _read_first_rows(source) if names else pd.DataFrame()
     except OpenQuotesError:
-        source = source_at(path, format := replace(format, line_breaks=True))
+        format = replace(format, line_breaks=True)
+        source = source_at(path, format)
         server_paths.require_files_of_folder(source, root)
         first_rows = _read_first_rows(source)
     if not len(first_rows):
@@ -164,7 +168,10 @@ def _table_in_parts(path: Path, root: Path | None, job: Job, format: TextFormat 
 
 
 def _read_first_rows(source: ParquetSource | TextSource) -> pd.DataFrame:
-    """The first rows, a few columns at a time: as many as make no large table."""
+    """Return the first rows of a source: as many as make no large table.
+
+    A few columns are read at a time.
+    """
     max_rows = max(2, min(MAX_FIRST_ROWS, MAX_FIRST_CELLS // len(source.columns)))
     parts = []
     for start in range(0, len(source.columns), COLUMNS_PER_READ):
@@ -180,7 +187,7 @@ def _read_first_rows(source: ParquetSource | TextSource) -> pd.DataFrame:
 
 
 def _estimate_row_count(path: Path, first_rows: pd.DataFrame) -> int:
-    """How many rows a text has, by its size and the length of the first ones."""
+    """Return an estimate of a text file's row count, by its size and its first rows' length."""
     sample_rows = first_rows.head(LENGTH_SAMPLE_ROWS)
     length = sum(
         int(pd.Series(sample_rows[name]).astype(str).str.len().sum()) + len(sample_rows)

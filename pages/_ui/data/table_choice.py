@@ -1,4 +1,4 @@
-"""Choose a table, uploaded, on this server or a sample; read it again in another way; take and hand out its schema."""
+"""Choice of a table: upload, server file or sample; its text format; its schema as a file."""
 
 import json
 from dataclasses import replace
@@ -63,13 +63,14 @@ CONSTRAINTS_EXAMPLE = (
 CONSTRAINTS_HELP = (
     'What everybody knows: {"order": ["start", "end"]}, numbers that never fall; {"impossible": '
     '{"age": {"to": 14}, '
-    '"married": "yes"}}, values that never occur together; {"within": ["city", "county"], "which": {"Lyon": "Rhône"}}. '
+    '"married": "yes"}}, values that never occur together; {"within": ["city", "county"], '
+    '"which": {"Lyon": "Rhône"}}. '
     "No synthetic row breaks one. A real row that does is counted as it is."
 )
 
 
 def choose_table() -> Table:
-    """Where the table comes from, and how it was read."""
+    """Draw the choice of a table and how it was read; return the table in use."""
     st.session_state["sample"] = None if visible_table().uploaded else visible_table().name
     title_by_sample = {name: title for name, (title, _) in SAMPLES.items()}
     with inline_container(key="choose"):
@@ -113,7 +114,7 @@ def _take_sample() -> None:
 
 
 def draw_format_choices(current: Table) -> None:
-    """Other ways to read a text file, one click each."""
+    """Draw buttons that read a text file again in another format, one click each."""
     st.caption(
         "If that is wrong, one click reads the file again. Its columns are then guessed anew."
     )
@@ -132,7 +133,7 @@ def draw_format_choices(current: Table) -> None:
 
 
 def _read_again(name: str, value: Any) -> None:
-    """Read the text file of the table in use once more, with another entry in what is known of its format."""
+    """Read the text file in use once more, with one property of its format changed."""
     current = whole_table()
     uploaded = st.session_state.get("upload")
     format = replace(current.text_format, **{name: value})
@@ -149,7 +150,10 @@ def _read_again(name: str, value: Any) -> None:
 
 
 def _uploaded_file(key: str) -> Any:
-    """Return the file in an uploader; None, with a message on the page, where the server no longer holds it."""
+    """Return the file in an uploader; None if the server no longer holds it.
+
+    In that case a message is put on the page.
+    """
     file = st.session_state[key]
     if isinstance(file, DeletedFile):
         st.session_state[UPLOAD_PROBLEM_KEY] = FILE_GONE_TEXT
@@ -158,20 +162,26 @@ def _uploaded_file(key: str) -> Any:
 
 
 def _take_upload() -> None:
-    """Read the file just uploaded; until then, and if it cannot be read, the table is the one that was there."""
+    """Start reading the file just uploaded.
+
+    Until then, and if it cannot be read, the table is the one that was there.
+    """
     file = _uploaded_file("upload")
     if file is not None:
         start_reading_upload(file.name, file)
 
 
 def draw_schema_upload(current: Table) -> None:
-    """A schema from a file."""
+    """Draw an uploader for a schema file."""
     key = f"schema-file-{current.version}"
     st.file_uploader("Load (schema.json)", ["json"], key=key, on_change=_take_schema, args=(key,))
 
 
 def _take_schema(key: str) -> None:
-    """A schema from a file: a person's own statement, whatever was guessed."""
+    """Set the table's schema from an uploaded file, whatever was guessed.
+
+    It is a person's own statement.
+    """
     file = _uploaded_file(key)
     if file is None:
         return
@@ -184,7 +194,7 @@ def _take_schema(key: str) -> None:
 
 
 def draw_schema_download(current: Table) -> None:
-    """The schema as a file."""
+    """Draw a download button for the schema."""
     text = json.dumps(current.schema, indent=2, ensure_ascii=False)
     st.download_button(
         "Save (schema.json)", text, "schema.json", "application/json", on_click="ignore"
@@ -192,15 +202,14 @@ def draw_schema_download(current: Table) -> None:
 
 
 def draw_constraints_editor(current: Table) -> None:
-    """What cannot occur together, as a JSON list."""
+    """Draw an editor for the constraints (combinations that cannot occur), as a JSON list."""
     key = f"constraints-{current.identity}"
     if key not in st.session_state or st.session_state.get(WRITTEN_KEY) != (
         key,
         current.constraints,
     ):
-        sync_widget_value(
-            key, _format_constraints(current.constraints)
-        )  # not what was refused: a person goes on from there
+        # not what was refused: a person goes on from there
+        sync_widget_value(key, _format_constraints(current.constraints))
         st.session_state[WRITTEN_KEY] = key, current.constraints
     st.text_area(
         "Impossible combinations: constraints, as a JSON list",
@@ -230,6 +239,6 @@ def _store_constraints(key: str) -> None:
 
 
 def _format_constraints(constraints: list[Any]) -> str:
-    """One constraint a line."""
+    """Return the constraints as JSON text with one constraint per line."""
     lines = (json.dumps(constraint, ensure_ascii=False) for constraint in constraints)
     return "[" + ",\n ".join(lines) + "]" if constraints else ""

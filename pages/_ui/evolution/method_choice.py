@@ -1,4 +1,7 @@
-"""Which should I use? Private Evolution, PSMM and a noisy grid on columns of numbers of the session's table."""
+"""Comparison of Private Evolution, PSMM and a noisy grid on numeric columns of the table.
+
+It answers which of them to use on columns of the session's table.
+"""
 
 import numpy as np
 import pandas as pd
@@ -35,7 +38,10 @@ ERROR_BOUND_COLUMN = "may be off by"
 
 
 def draw_method_choice() -> None:
-    """Draw the part that compares the methods. Raises InputError for budgets that a method cannot serve."""
+    """Draw the comparison of the methods.
+
+    Raises InputError for budgets that a method cannot serve.
+    """
     table = available_table()
     if table is None:
         return
@@ -89,7 +95,10 @@ def draw_method_choice() -> None:
 
 
 def _start_runs(run_group: JobGroup, table: Table, columns: list[Column], budget: Budget) -> None:
-    """Start all runs on points in the unit box: columns scaled by public bounds, missing numbers in the middle."""
+    """Start all runs of the comparison, on points in the unit box.
+
+    Columns are scaled by public bounds, missing numbers are in the middle.
+    """
     names = tuple(c.name for c in columns)
     scaled = {c.name: _scale_to_unit_interval(c, table.limited_frame[c.name]) for c in columns}
     region = build_box([0.0], [1.0], names)

@@ -1,4 +1,4 @@
-"""Two lessons on printed noise: the paper's, what it promises in truth, and what keeps the promise."""
+"""Two lessons on the paper's printed noise: its true privacy, and noise that keeps the claim."""
 
 import math
 
@@ -26,7 +26,10 @@ ROUNDS = 14  # as for n = 1000
 
 
 def decide_printed_delta(_medians: Medians) -> LessonFinding:
-    """Return the true δ of the printed noise at (1, 10⁻⁴), in multiples of the claim: 1, 2 or 40."""
+    """Return the true δ of the printed noise at (1, 10⁻⁴) as a multiple of the claim.
+
+    The answers to choose from are 1, 2 or 40.
+    """
     printed = theory.printed_partition_noise(epsilon=1.0, delta=1e-4)
     ratio = math.exp(conversions.gdp_log_delta(1.0, math.sqrt(2) / printed)) / 1e-4
     return LessonFinding(
@@ -36,7 +39,10 @@ def decide_printed_delta(_medians: Medians) -> LessonFinding:
 
 
 def decide_forgotten_rounds(_medians: Medians) -> LessonFinding:
-    """Return the ε of all rounds together at ε = 1 each: 1, √14, or the 14 that a plain sum says."""
+    """Return the ε of all rounds together at ε = 1 each.
+
+    The answers to choose from are 1, √14, or the 14 that a plain sum says.
+    """
     composed_epsilon = conversions.pure_composition_epsilon(1.0, ROUNDS, 1e-4)
     sentence = f"At δ = 10⁻⁴ all {ROUNDS} steps together keep ε = {composed_epsilon:.3g} at best."
     return LessonFinding(
@@ -134,7 +140,10 @@ def _draw_partition_lesson(epsilon: float, delta: float) -> None:
 
 
 def _draw_composition_lesson(epsilon: float, delta: float) -> None:
-    """Draw the ε that T uncomposed rounds claim, the ε that they keep, and the ε₀ a round that keeps the claim."""
+    """Draw the ε that T rounds claim without composition, and the ε that they truly keep.
+
+    Also the ε₀ of each round that keeps the claim.
+    """
     draw_heading("What ε do all steps together keep?")
     lines = []
     for T in (1, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20):

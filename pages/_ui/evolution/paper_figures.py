@@ -1,4 +1,7 @@
-"""The paper's figures, live: initialisation, steps, number of samples, clustered or spread; a reference beside them."""
+"""Paper's figures from live runs, beside a reference.
+
+They are about initialisation, steps, number of samples, and clustered or spread points.
+"""
 
 from collections.abc import Callable, Iterator
 from dataclasses import field
@@ -35,10 +38,11 @@ TREATMENTS = ("truncate", "bounded-lipschitz", "laplace")
 # Means of 100 runs, and their standard errors, of a separate implementation: what is drawn as
 # “reference”.
 REFERENCE_FILE = Path(__file__).parents[3] / "assets" / "evolution.csv"
+# samples by the radius of the disc that they fill
 SAMPLE_BY_RADIUS = {
     0.02: "tight",
     0.5: "spread",
-}  # samples by the radius of the disc that they fill
+}
 # Each line on the chart and place on its axis, with settings of the algorithm that differ, and its
 # sample.
 SettingsByLineAndX = dict[tuple[str, float], dict[str, Any]]
@@ -152,11 +156,11 @@ def _wanted_runs(figure: PaperFigure, n: int, runs: int) -> Iterator[PlannedRun]
         for setting, changed_settings in figure.settings(n).items():
             problem, rows = sample_points(changed_settings.pop("sample", "quarter"), n, seed)
             algorithm = _build_simulation(changed_settings)
-            if (
-                figure.every == 1
-            ):  # the initialisation: S_0 = (1 − 2β) S, which only a public sample allows
+            # the initialisation: S_0 = (1 − 2β) S, which only a public sample allows
+            if figure.every == 1:
                 S = np.repeat(rows.values, rows.weights, axis=0)
-                algorithm = algorithm.with_initial_points((1 - 2 * setting[1]) * S)  # type: ignore[attr-defined]
+                initial_points = (1 - 2 * setting[1]) * S
+                algorithm = algorithm.with_initial_points(initial_points)
             task = {
                 "algorithm": algorithm,
                 "problem": problem,
@@ -168,7 +172,10 @@ def _wanted_runs(figure: PaperFigure, n: int, runs: int) -> Iterator[PlannedRun]
 
 @hide_in_stakeholder_view
 def _draw_figure(run_group: JobGroup, name: str, n: int) -> None:
-    """Draw means and standard errors of what has come back, and how they agree with the reference."""
+    """Draw means and standard errors of the finished runs beside the reference.
+
+    A sentence says how they agree with it.
+    """
     figure = FIGURES[name]
     lines = [
         {

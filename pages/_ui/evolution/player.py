@@ -12,6 +12,7 @@ from dpcore import ALGORITHMS, Budget, PointRelease, Rows
 from dpcore.accuracy.meaning_of_epsilon import Promise, guess_tile_texts
 from dpcore.core.parameters import build_from_texts, declared_parameters
 from dpcore.core.provenance import Provenance
+from dpcore.evaluation.sweeps.worker_pool import RunResult
 from dpcore.models.releases import ReleasedPoints
 from dpcore.problems.point_samples import COORDINATE_NAMES, POINT_SAMPLES, UNIT_DISC
 from dpcore.problems.regions import read_point_rows
@@ -50,9 +51,8 @@ def sample_points(sample: str, n: int, seed: int = 0) -> tuple[PointRelease, Row
 def draw_player() -> None:
     """Draw the whole part. Raises InputError for settings that do not go together."""
     set_page_badge(Provenance.PUBLIC)
-    main, side = st.columns(
-        [2, 1], gap="medium"
-    )  # side by side, so that nothing has to be scrolled while it plays
+    # side by side, so that nothing has to be scrolled while it plays
+    main, side = st.columns([2, 1], gap="medium")
     experts = st.expander("For experts: settings, and budget used")
     with main:
         player_container = st.container()
@@ -64,35 +64,59 @@ def draw_player() -> None:
     algorithm = build_from_texts(PE, setting_texts)
     plan = algorithm.plan(problem, budget)
     with promise_container:
-        guess_rate = Promise.of_plan(plan, adaptive=algorithm.adaptive).max_guess_probability()
-        show_tiles(
-            [guess_tile_texts(guess_rate)],
-            "Protects one place per person; several need more noise.",
-        )
+        _draw_promise(Promise.of_plan(plan, adaptive=algorithm.adaptive))
     runs = tab_job_group("evolve")
     task = (sample, n, budget, tuple(sorted(setting_texts.items())), seeds)
     if runs.requested != task:
         runs.start(task, _wanted_runs(setting_texts, problem, rows, budget, plan["samples"], seeds))
     with player_container:
-        wait_or_draw_progress(
-            runs, "evolve", redraw_count=2
-        )  # the path and one start are enough for the player
+        # the path and one start are enough for the player
+        wait_or_draw_progress(runs, "evolve", redraw_count=2)
     results_by_kind = {}
     for (what, _), result in runs.results:
         results_by_kind.setdefault(what, []).append(result)
     if "path" not in results_by_kind or "start" not in results_by_kind:
         return
+    km_by_step = None
+    if runs.ended and "curve" in results_by_kind:
+        km_by_step = _distances_in_km(results_by_kind["start"] + results_by_kind["curve"])
+    with player_container:
+        _draw_map(rows, results_by_kind, km_by_step, button_row, experts)
+    if km_by_step is not None:
+        with side:
+            _draw_distance_curve(budget.epsilon, km_by_step)
+        with experts:
+            result_panels.draw_run_plan(
+                next(job for job in runs.jobs if job.key[0] == "curve" and job.results)
+            )
+
+
+def _draw_promise(promise: Promise) -> None:
+    show_tiles(
+        [guess_tile_texts(promise.max_guess_probability())],
+        "Protects one place per person; several need more noise.",
+    )
+
+
+def _distances_in_km(results: list[RunResult]) -> pd.DataFrame:
+    """Return the median, least and largest distance of runs from the real points, by step."""
+    distances = result_panels.convergence_table(results)
+    km = KM_PER_UNIT * distances["w1"]
+    return km.groupby(distances["t"]).agg(["median", "min", "max"])
+
+
+def _draw_map(
+    rows: Any,
+    results_by_kind: dict[str, list[RunResult]],
+    km_by_step: pd.DataFrame | None,
+    button_row: Any,
+    experts: Any,
+) -> None:
+    """Draw the heading, what the map is good for once that is known, and the map."""
     title = "Random places are becoming a map like the real one"
     usefulness_text = ""
     lengths = {"5 km": 5 / KM_PER_UNIT}
-    done = runs.ended and "curve" in results_by_kind
-    if done:
-        distances = result_panels.convergence_table(
-            results_by_kind["start"] + results_by_kind["curve"]
-        )
-        km_by_step = (
-            (KM_PER_UNIT * distances["w1"]).groupby(distances["t"]).agg(["median", "min", "max"])
-        )
+    if km_by_step is not None:
         final_km = km_by_step["median"].iloc[-1]
         distance_text = f"{final_km:.1f} km off"
         lengths[distance_text] = final_km / KM_PER_UNIT
@@ -102,24 +126,16 @@ def draw_player() -> None:
             f"**Good for: areas over {np.ceil(2 * final_km):.0f} km wide.** Not "
             "for: streets or homes."
         )
-    with player_container:
-        draw_heading(title)
-        st.markdown(usefulness_text)
-        _draw_evolution(
-            rows,
-            results_by_kind["start"][0].release,
-            results_by_kind["path"][0].path,
-            lengths,
-            button_row,
-            experts,
-        )
-    if done:
-        with side:
-            _draw_distance_curve(budget.epsilon, km_by_step)
-        with experts:
-            result_panels.draw_run_plan(
-                next(job for job in runs.jobs if job.key[0] == "curve" and job.results)
-            )
+    draw_heading(title)
+    st.markdown(usefulness_text)
+    _draw_evolution(
+        rows,
+        results_by_kind["start"][0].release,
+        results_by_kind["path"][0].path,
+        lengths,
+        button_row,
+        experts,
+    )
 
 
 def _choose_settings(
@@ -128,11 +144,9 @@ def _choose_settings(
     """Draw the widgets, ε in its `place` and those for `experts` in theirs."""
     titles = {sample.title: name for name, sample in POINT_SAMPLES.items()}
     with inline_container():
-        sample = titles[
-            st.selectbox(
-                "Example", list(titles), 1, key="pe-sample", **parameter_widgets.ADDRESS_WIDGET_ARGS
-            )
-        ]
+        title = st.selectbox(
+            "Example", list(titles), 1, key="pe-sample", **parameter_widgets.ADDRESS_WIDGET_ARGS
+        )
         st.button("Try my places", on_click=lambda: st.session_state.update(part="My places"))
     with budget_container:
         budget = parameter_widgets.budget_sliders(experts)
@@ -145,52 +159,51 @@ def _choose_settings(
             key="pe-n",
             **parameter_widgets.ADDRESS_WIDGET_ARGS,
         )
-        help_text = (
-            "The paper's algorithms by name; what you choose below replaces what the preset says."
-        )
-        preset = st.selectbox(
-            "Preset",
-            [DEFAULT_PRESET, *PE.presets],
-            key="pe-preset",
-            help=help_text,
-            **parameter_widgets.ADDRESS_WIDGET_ARGS,
-        )
-        help_text = "Auto: ln(nε), or 2 ln(nε) in the paper's simulations."
-        rounds = st.select_slider(
-            "T, steps",
-            ROUND_OPTIONS,
-            PRESET_VALUE,
-            key="pe-rounds",
-            help=help_text,
-            **parameter_widgets.ADDRESS_WIDGET_ARGS,
-        )
-        selected = {"rounds": rounds}
-        for p in declared_parameters(PE):
-            if p.name in ("post", "sampling", "release"):
-                help_text = p.doc[0].upper() + p.doc[1:] + "."
-                choices = [PRESET_VALUE, *p.choices]
-                selected[p.name] = st.selectbox(
-                    p.name,
-                    choices,
-                    key=f"pe-{p.name}",
-                    help=help_text,
-                    **parameter_widgets.ADDRESS_WIDGET_ARGS,
-                )
-        help_text = "The chart shows the range over runs with repeat numbers 0, 1, …"
+        setting_texts = _choose_algorithm_settings()
         seeds = st.number_input(
             "Repeats",
             1,
             20,
             5,
             key="pe-seeds",
-            help=help_text,
+            help="The chart shows the range over runs with repeat numbers 0, 1, …",
             **parameter_widgets.ADDRESS_WIDGET_ARGS,
         )
+    return titles[title], n, budget, setting_texts, int(seeds)
+
+
+def _choose_algorithm_settings() -> dict[str, str]:
+    """Draw the preset and what may replace its settings; return the settings as texts."""
+    preset = st.selectbox(
+        "Preset",
+        [DEFAULT_PRESET, *PE.presets],
+        key="pe-preset",
+        help="The paper's algorithms by name; what you choose below replaces what the preset says.",
+        **parameter_widgets.ADDRESS_WIDGET_ARGS,
+    )
+    selected = {
+        "rounds": st.select_slider(
+            "T, steps",
+            ROUND_OPTIONS,
+            PRESET_VALUE,
+            key="pe-rounds",
+            help="Auto: ln(nε), or 2 ln(nε) in the paper's simulations.",
+            **parameter_widgets.ADDRESS_WIDGET_ARGS,
+        )
+    }
+    for p in declared_parameters(PE):
+        if p.name in ("post", "sampling", "release"):
+            selected[p.name] = st.selectbox(
+                p.name,
+                [PRESET_VALUE, *p.choices],
+                key=f"pe-{p.name}",
+                help=p.doc[0].upper() + p.doc[1:] + ".",
+                **parameter_widgets.ADDRESS_WIDGET_ARGS,
+            )
     changed_settings = {
         name: str(value) for name, value in selected.items() if value != PRESET_VALUE
     }
-    setting_texts = PE.presets.get(preset, {}) | changed_settings
-    return sample, n, budget, setting_texts, int(seeds)
+    return PE.presets.get(preset, {}) | changed_settings
 
 
 def _wanted_runs(
@@ -201,7 +214,10 @@ def _wanted_runs(
     sample_count: int,
     seeds: int,
 ) -> Iterator[PlannedRun]:
-    """Every step of one run with all its candidates, the initial points, and the distance at every step of all."""
+    """Return the planned runs: one full path, then initial points and a W1 curve per seed.
+
+    The path has every step with all its candidates, the curve the distance at every step.
+    """
     start = {"rounds": "0", "samples": str(sample_count)}
     runs = [("path", 0, {"release": "weights"}, {"every": FINAL_STEP_ONLY, "path": True})]
     for seed in range(seeds):
@@ -225,14 +241,23 @@ def _draw_evolution(
     button_container: Any,
     experts: Any,
 ) -> None:
-    """Draw what evolves, `lengths` below the maps, and in its `place` what plays it; a table goes to `experts`."""
+    """Draw the evolution as maps with a player, and a table of the final points for experts.
+
+    The maps have scale bars of `lengths` below them. The player's button is in `button_container`,
+    the
+    table in `experts`.
+    """
     private = np.repeat(rows.values, rows.weights, axis=0)
     steps = [(start.points, start.weights, start.weights < 0)]
     for S in path:
         false_votes = S.weights > 0
         false_votes[KDTree(S.points).query(private)[1]] = False
         steps.append((S.points, S.weights, false_votes))
-    steps[-1] = V, weights, _ = tuple(part[steps[-1][1] > 0] for part in steps[-1])  # what goes out
+    V, weights, false_votes = steps[-1]
+    goes_out = weights > 0
+    V = V[goes_out]
+    weights = weights[goes_out]
+    steps[-1] = (V, weights, false_votes[goes_out])
     _draw_playback(private, steps, lengths, button_container)
     with experts:
         result_panels.draw_chart_footer(
@@ -248,7 +273,10 @@ def _draw_playback(
     lengths: dict[str, float],
     button_container: Any,
 ) -> None:
-    """Draw the chart of step t, a slider over t, and in `place` a button that moves it on by itself."""
+    """Draw the maps of step t, a slider over t, and a button that plays the steps.
+
+    The button is in `button_container`.
+    """
     T = len(steps) - 1
     session_state = st.session_state
     step_key = f"evolve-t-{T}"
@@ -271,9 +299,9 @@ def _draw_playback(
         # apart: a slow browser still sends steps that were shown before
         key = f"{step_key}-playing" if session_state[IS_PLAYING_KEY] else step_key
         if session_state[IS_PLAYING_KEY]:
-            session_state[key] = session_state[shown_step_key] = min(
-                session_state[shown_step_key] + 1, T
-            )
+            next_step = min(session_state[shown_step_key] + 1, T)
+            session_state[shown_step_key] = next_step
+            session_state[key] = next_step
             if session_state[shown_step_key] == T:
                 session_state[IS_PLAYING_KEY] = False
                 session_state[step_key] = T
@@ -307,7 +335,8 @@ def _draw_playback(
 @hide_in_stakeholder_view
 def _draw_distance_curve(epsilon: float, km_by_step: pd.DataFrame) -> None:
     """Draw the km against t, and say what the steps cost."""
-    first, *_, last = medians = km_by_step["median"]
+    medians = km_by_step["median"]
+    first, *_, last = medians
     step = (medians <= first - 0.9 * (first - last)).idxmax()
     draw_heading(
         f"90% of the gain comes by step {step}" if last < first else "No gain: noise decided",

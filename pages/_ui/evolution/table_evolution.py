@@ -1,4 +1,4 @@
-"""On a table: the recipe for rows, step by step; one column's shares and one pair's heat maps as they evolve."""
+"""Private Evolution of table rows step by step: one column's shares, one pair's heat maps."""
 
 from itertools import combinations
 
@@ -6,12 +6,13 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
-from dpcore import ALGORITHMS, Marginals, QueryRelease, Rows
+from dpcore import ALGORITHMS, Domain, Marginals, QueryRelease, Rows
 from dpcore.core.numbers import format_percentage_points
 from dpcore.core.parameters import build_from_texts
 from dpcore.core.provenance import Provenance
 from dpcore.evaluation.run import compare_with_rows
 from dpcore.evaluation.sweeps.worker_pool import RunResult
+from dpcore.models.releases import Release
 
 from ..charts import explore_charts
 from ..components import (
@@ -41,7 +42,10 @@ RECIPE = ALGORITHMS["private_evolution_table"]
 
 
 def available_table() -> Table | None:
-    """The session's table, under a line that names it; None when its schema is not complete, or it is not in memory."""
+    """Draw a line that names the session's table; return it, or None if it cannot be used.
+
+    It cannot when its schema is not complete, or it is not in memory.
+    """
     session_table = visible_table()
     draw_table_header(session_table)
     set_page_badge(Provenance.REAL_DATA)
@@ -58,7 +62,10 @@ def available_table() -> Table | None:
 
 
 def draw_table_evolution() -> None:
-    """Draw the part that evolves rows. Raises InputError for a budget that the recipe cannot serve."""
+    """Draw the part that evolves rows.
+
+    Raises InputError for a budget that the recipe cannot serve.
+    """
     session_table = available_table()
     if session_table is None:
         return
@@ -139,53 +146,51 @@ def _draw_step_comparison(rows: Rows, result: RunResult, problem: QueryRelease) 
         **persistent_widget_args(),
     )
     release = result.path[t - 1]
-    column_comparison = compare_with_rows(release, rows, Marginals(domain, [[column]]))
-    labels = domain.columns[domain.names.index(column)].labels
-    frame = pd.DataFrame(
-        {"value": labels, "real": column_comparison.real, "synthetic": column_comparison.synthetic}
-    )
-    summary = (
-        f"{printable_text(column)} after step {t}: the largest difference is "
-        f"{format_percentage_points(float(column_comparison.gaps.max()))} points."
-    )
-    summary += (
-        " Every step sets single columns to their noisy shares. What evolves is how "
-        "columns go together."
-    )
-    draw_chart_panel(
-        explore_charts.marginal_chart(frame, column, rows.n, "rows"),
-        summary,
-        frame,
-        "recipe-column",
-    )
+    _draw_column_after_step(release, rows, domain, column, t)
     if len(domain.names) < 2:
         return
     pairs = {" × ".join(map(printable_text, pair)): pair for pair in combinations(domain.names, 2)}
-    pair_names = pairs[
-        right_column.selectbox(
-            "Two columns",
-            list(pairs),
-            key=f"recipe-pair-{hash(domain.names)}",
-            **persistent_widget_args(),
-        )
-    ]
-    pair_comparison = compare_with_rows(release, rows, Marginals(domain, [pair_names]))
-    a, b = (domain.columns[domain.names.index(name)] for name in pair_names)
-    real, synthetic = (
-        np.asarray(v).reshape(a.size, b.size)
-        for v in (pair_comparison.real, pair_comparison.synthetic)
+    pair_label = right_column.selectbox(
+        "Two columns",
+        list(pairs),
+        key=f"recipe-pair-{hash(domain.names)}",
+        **persistent_widget_args(),
     )
-    index = pd.MultiIndex.from_product([a.labels, b.labels], names=["first", "second"]).to_frame(
-        index=False
+    _draw_pair_after_step(release, rows, domain, pairs[pair_label], t)
+
+
+def _draw_column_after_step(
+    release: Release, rows: Rows, domain: Domain, column: str, t: int
+) -> None:
+    """Draw one column's shares, real and synthetic."""
+    comparison = compare_with_rows(release, rows, Marginals(domain, [[column]]))
+    labels = domain.columns[domain.names.index(column)].labels
+    frame = pd.DataFrame(
+        {"value": labels, "real": comparison.real, "synthetic": comparison.synthetic}
     )
     summary = (
+        f"{printable_text(column)} after step {t}: the largest difference is "
+        f"{format_percentage_points(float(comparison.gaps.max()))} points."
+        " Every step sets single columns to their noisy shares. What evolves is how "
+        "columns go together."
+    )
+    figure = explore_charts.marginal_chart(frame, column, rows.n, "rows")
+    draw_chart_panel(figure, summary, frame, "recipe-column")
+
+
+def _draw_pair_after_step(
+    release: Release, rows: Rows, domain: Domain, names: tuple[str, str], t: int
+) -> None:
+    """Draw two columns together as two maps."""
+    comparison = compare_with_rows(release, rows, Marginals(domain, [names]))
+    a, b = (domain.columns[domain.names.index(name)] for name in names)
+    real = np.asarray(comparison.real).reshape(a.size, b.size)
+    synthetic = np.asarray(comparison.synthetic).reshape(a.size, b.size)
+    index = pd.MultiIndex.from_product([a.labels, b.labels], names=["first", "second"])
+    frame = index.to_frame(index=False).assign(real=comparison.real, synthetic=comparison.synthetic)
+    summary = (
         f"After step {t} the largest difference in this table is "
-        f"{format_percentage_points(float(pair_comparison.gaps.max()))} points."
+        f"{format_percentage_points(float(comparison.gaps.max()))} points."
     )
-    figure = explore_charts.two_way_maps(real, synthetic, pair_names, (a.labels, b.labels))
-    draw_chart_panel(
-        figure,
-        summary,
-        index.assign(real=pair_comparison.real, synthetic=pair_comparison.synthetic),
-        "recipe-pair",
-    )
+    figure = explore_charts.two_way_maps(real, synthetic, names, (a.labels, b.labels))
+    draw_chart_panel(figure, summary, frame, "recipe-pair")

@@ -1,4 +1,4 @@
-"""A question typed by hand, or two compared: what the runs answer, and what may be said of it from a release alone."""
+"""Typed question, or two compared: the runs' answers and a release's confidence intervals."""
 
 import numpy as np
 import pandas as pd
@@ -37,7 +37,11 @@ INTERVAL_MEANING = (
 
 
 def draw_questions(table: Table, run_settings: RunSettings, runs: list[RunResult]) -> None:
-    """The widgets; the answers beside the real ones; what may be said from the release alone; all cells as a file."""
+    """Draw the question widgets, the answers beside the real ones, and intervals.
+
+    The intervals are what may be said from the release alone; all cells can be downloaded as a
+    file.
+    """
     draw_heading("Ask a question of your own")
     left_column, middle_column, right_column = st.columns([3, 3, 2])
     text = left_column.text_input(
@@ -95,7 +99,7 @@ def draw_questions(table: Table, run_settings: RunSettings, runs: list[RunResult
 
 @hide_in_stakeholder_view
 def draw_answers(table: Table, domain: Domain, runs: list[RunResult], question: Question) -> None:
-    """One question's real answer, the synthetic one, and how far that varies over the runs."""
+    """Draw one question's real and synthetic answer, and the latter's range over the runs."""
     rows = table.encoded_rows(domain.names)
     try:
         if not ensure_workload_counted(table, question.workload, f"question-{hash(question.text)}"):
@@ -126,9 +130,9 @@ def draw_answers(table: Table, domain: Domain, runs: list[RunResult], question: 
 def question_interval(
     result: RunResult, problem: QueryRelease, questions: list[Question], kind: str | None = None
 ) -> Interval:
-    """The interval of one question, or of two compared, from what a run released.
+    """Return the confidence interval of one question, or of two compared, from a run's release.
 
-    For the population a person's rows count as one: no more than `effective_n` records are
+    For the population a person's rows count as one: no more than `effective_n` rows are
     independent.
     """
     unbiased_answers = require_unbiased_answers(result)
@@ -155,7 +159,7 @@ def question_interval(
 
 
 def interval_sentence(interval: Interval, kind: str | None = None) -> str:
-    """An interval for whoever reads the answer: the table, the people behind it, and on what that rests."""
+    """Return a confidence interval in words: for the table, its population, and the basis."""
     if interval.low is None:
         reason = interval.how.removeprefix("cannot be bounded: ")
         return f"How far off that may be cannot be bounded: {escape_markdown(reason, 300)}."
@@ -191,7 +195,7 @@ def interval_sentence(interval: Interval, kind: str | None = None) -> str:
 
 
 def _format_range(low: float, high: float | None, kind: str | None) -> str:
-    """Two ends in words; one without an upper end is so much or more."""
+    """Return a range in words; without an upper end it is "so much or more"."""
     if high is None:
         return f"{_format_value(low, kind)} or more"
     return f"{_format_value(low, kind)} to {_format_value(high, kind)}"
@@ -204,7 +208,7 @@ def _format_value(value: float, kind: str | None) -> str:
 
 
 def _draw_cell_download(run_settings: RunSettings, result: RunResult) -> None:
-    """All cells of the tables that are asked, with intervals, as a file; what intervals mean."""
+    """Draw a download of all cells of the asked marginals with intervals, and an explanation."""
     tables = _marginals_in(run_settings.problem.workload)
     st.caption(INTERVAL_MEANING)
     if tables is None:
@@ -227,7 +231,10 @@ def _draw_cell_download(run_settings: RunSettings, result: RunResult) -> None:
 
 
 def cells_csv(result: RunResult, tables: Marginals, run_settings: RunSettings) -> str:
-    """Every cell with the release's answer and its interval, as CSV; empty where nothing bounds it."""
+    """Return every cell with the release's answer and its interval as CSV.
+
+    An interval is empty where nothing bounds the cell.
+    """
     frame = pd.DataFrame({"query": query_labels(tables), "answer": result.release.answers(tables)})
     return neutralize_formulas(frame.assign(**cell_bounds(result, tables, run_settings))).to_csv(
         index=False
@@ -237,7 +244,10 @@ def cells_csv(result: RunResult, tables: Marginals, run_settings: RunSettings) -
 def cell_bounds(
     result: RunResult, tables: Marginals, run_settings: RunSettings
 ) -> dict[str, np.ndarray]:
-    """What noisy tables say of all cells without bias, and the ends of their intervals; NaN where nothing does."""
+    """Return unbiased answers for all cells from the noisy marginals, and interval ends.
+
+    They are NaN where no noisy marginal says anything of a cell.
+    """
     unbiased_answers = require_unbiased_answers(result)
     interval_ends = cell_intervals(
         unbiased_answers, tables, run_settings.problem.effective_n, level=CONFIDENCE_LEVEL
@@ -251,13 +261,13 @@ def cell_bounds(
 
 
 def require_unbiased_answers(result: RunResult) -> UnbiasedAnswers:
-    """What a run's noisy tables say."""
+    """Return the unbiased answers of a run's noisy marginals; raise ValueError without any."""
     if result.unbiased_answers is None:
         raise ValueError("this run was not asked for what its noisy tables say")
     return result.unbiased_answers
 
 
 def _marginals_in(workload: Workload) -> Marginals | None:
-    """The tables among the questions; None for none."""
+    """Return the marginals among the queries of a workload; None if there are none."""
     columns = [names for w, _ in workload.parts if isinstance(w, Marginals) for names in w.columns]
     return Marginals(workload.domain, list(dict.fromkeys(map(tuple, columns)))) if columns else None

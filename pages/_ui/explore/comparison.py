@@ -1,11 +1,12 @@
-"""Real beside synthetic: by question, by column, by pair of columns and by group. All of it is a private peek."""
+"""Real beside synthetic: by query, column, pair of columns and group. All a private peek."""
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from dataclasses import replace
 from itertools import combinations
 
 import numpy as np
 import pandas as pd
+import plotly.graph_objects as go
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
@@ -42,7 +43,10 @@ WHISKERS_TEXT = f"Whiskers: {INTERVALS_TEXT}"
 def draw_queries(
     run_results: RunResults, _: DeltaGenerator, details: DeltaGenerator
 ) -> ChartContent:
-    """Every question's error, worst first, linked to the columns it involves."""
+    """Draw every query's error, worst first, linked to its columns; return the chart's content.
+
+    The content is its sentence, its numbers and a note.
+    """
     table = run_results.worst_questions
     columns = run_results.worst_questions["column"]
     error_text = format_percentage_points(float(np.quantile(run_results.comparison.gaps, 0.9)))
@@ -92,7 +96,7 @@ def draw_queries(
 @st.fragment
 @hide_in_stakeholder_view
 def draw_groups(run_results: RunResults) -> None:
-    """Error among the members of each value of a column, in their natural order."""
+    """Draw the error among the members of each value of a column, in the values' order."""
     draw_heading(
         "Who gets the least accurate results?",
         Provenance.REAL_DATA,
@@ -132,7 +136,10 @@ def draw_groups(run_results: RunResults) -> None:
 
 
 def informative_columns_first(domain: Domain) -> list[str]:
-    """The names of columns, those last of which only the values that are not listed are known."""
+    """Return the column names, with those that have no listed values last.
+
+    Of the latter only the values that are not listed are known.
+    """
     return sorted(
         domain.names,
         key=lambda name: set(domain.columns[domain.names.index(name)].labels) <= {OTHER_LABEL},
@@ -162,7 +169,10 @@ def add_ranges(
     bounded_text: str,
     unbounded_text: str,
 ) -> tuple[pd.DataFrame, str]:
-    """The frame with each cell's range over the repeats and what the release alone says of it; and both in words."""
+    """Return the cells with their ranges and release-only intervals, and a note on both.
+
+    A range is over the repeats, an interval from the release alone.
+    """
     note = ""
     if run_results.replays:
         run_answers = run_results.answers(tables)
@@ -187,16 +197,17 @@ def add_ranges(
 def draw_marginal(
     run_results: RunResults, chooser_container: DeltaGenerator, _: DeltaGenerator
 ) -> ChartContent:
-    """One column real beside synthetic, with how far other noise moves the synthetic one."""
+    """Draw one column's real and synthetic shares; return the chart's content.
+
+    The chart shows how far other noise moves the synthetic shares.
+    """
     domain = run_results.settings.problem.domain
     names = domain.names
     rows = run_results.table.encoded_rows(domain.names)
     display_names = distinct_labels(domain.names)
     singles = Marginals.all(domain, 1)
-    comparison, column_slices = (
-        compare_with_rows(run_results.result.release, rows, singles),
-        dict(zip(names, singles.tables, strict=True)),
-    )
+    comparison = compare_with_rows(run_results.result.release, rows, singles)
+    column_slices = dict(zip(names, singles.tables, strict=True))
     worst_column = max(names, key=lambda name: comparison.gaps[column_slices[name]].max())
     options = {WORST_OPTION: worst_column} | {
         display_names[name]: name for name in informative_columns_first(domain)
@@ -222,9 +233,8 @@ def draw_marginal(
         f"“{printable_text(labels[int(column_comparison.worst(1)[0])])}”: "
         f"{run_results.format_worst_error(column_comparison)}"
     )
-    summary += "\nErrors of several answers add up here." * bool(
-        column_comparison.gaps.max() > run_results.comparison.gaps.max()
-    )
+    if column_comparison.gaps.max() > run_results.comparison.gaps.max():
+        summary += "\nErrors of several answers add up here."
     if run_results.pinned is not None:
         frame["pinned A"] = run_results.pinned.result.release.answers(single)
     frame, note = add_ranges(
@@ -244,36 +254,16 @@ def draw_marginal(
 def draw_pair(
     run_results: RunResults, chooser_container: DeltaGenerator, _: DeltaGenerator
 ) -> ChartContent:
-    """Two columns as heat maps: real, and how far the synthetic table is from it."""
+    """Draw two columns as heat maps, real and synthetic minus real; return the chart's content."""
     domain = run_results.settings.problem.domain
     names = domain.names
-    display_names = distinct_labels(domain.names)
     if len(names) < 2:
         raise InputError("Choose a second column to see two of them together.")
-    # of the question with the largest error; of a weighted sum it is in words
-    worst_columns = run_results.worst_questions["column"].iloc[0]
-    options = {
-        WORST_OPTION: sorted(
-            informative_columns_first(domain), key=lambda name: name not in worst_columns
-        )[:2]
-    }
-    options |= {
-        " × ".join(map(display_names.get, two)): two
-        for two in combinations(informative_columns_first(domain), 2)
-    }
-    worst_label = f"worst: {' × '.join(map(display_names.get, options[WORST_OPTION]))}"
-    pair_names = sorted(
-        options[_select_option(chooser_container, "Two columns", options, worst_label)],
-        key=names.index,
-    )  # as answers lie
+    pair_names = _choose_pair(run_results, chooser_container)
     first, second = (domain.columns[names.index(name)] for name in pair_names)
-    two = Marginals(domain, [pair_names])
+    pair_workload = Marginals(domain, [pair_names])
     comparison = compare_with_rows(
-        run_results.result.release, run_results.table.encoded_rows(names), two
-    )
-    real, synthetic = (
-        answers.reshape(first.size, second.size)
-        for answers in (comparison.real, comparison.synthetic)
+        run_results.result.release, run_results.table.encoded_rows(names), pair_workload
     )
     index = pd.DataFrame(
         [(a, b) for a in first.labels for b in second.labels], columns=pd.Index(["first", "second"])
@@ -286,24 +276,51 @@ def draw_pair(
     frame, note = add_ranges(
         run_results,
         frame,
-        two,
+        pair_workload,
         comparison,
         INTERVALS_TEXT,
         "Nothing was measured about both together.",
     )
-    axes = tuple(pair_names)
-    labels = (first.labels, second.labels)
-    if sum(map(len, first.labels)) < sum(
-        map(len, second.labels)
-    ):  # what is long has room at the side
-        real = real.T
-        synthetic = synthetic.T
-        axes = axes[::-1]
-        labels = labels[::-1]
     st.plotly_chart(
-        charts.two_way_maps(real, synthetic, axes, labels),
+        _two_way_figure(comparison, pair_names, first.labels, second.labels),
         key="pair",
         alt=summary,
         config=CHART_CONFIG,
     )
     return summary, frame, note
+
+
+def _choose_pair(run_results: RunResults, chooser_container: DeltaGenerator) -> list[str]:
+    """Draw the list of pairs, the one of the largest error first; return two names as answers lie."""
+    domain = run_results.settings.problem.domain
+    display_names = distinct_labels(domain.names)
+    ordered_names = informative_columns_first(domain)
+    # of the question with the largest error; of a weighted sum it is in words
+    worst_columns = run_results.worst_questions["column"].iloc[0]
+    worst_pair = sorted(ordered_names, key=lambda name: name not in worst_columns)[:2]
+    options = {WORST_OPTION: worst_pair} | {
+        " × ".join(map(display_names.get, pair)): pair for pair in combinations(ordered_names, 2)
+    }
+    worst_label = f"worst: {' × '.join(map(display_names.get, worst_pair))}"
+    option = _select_option(chooser_container, "Two columns", options, worst_label)
+    return sorted(options[option], key=domain.names.index)
+
+
+def _two_way_figure(
+    comparison: Comparison,
+    pair_names: Sequence[str],
+    row_labels: Sequence[str],
+    column_labels: Sequence[str],
+) -> go.Figure:
+    """Return the two maps, turned where needed so that long labels have room at the side."""
+    shape = len(row_labels), len(column_labels)
+    real = np.asarray(comparison.real).reshape(shape)
+    synthetic = np.asarray(comparison.synthetic).reshape(shape)
+    row_name, column_name = pair_names
+    if sum(map(len, row_labels)) < sum(map(len, column_labels)):
+        return charts.two_way_maps(
+            real.T, synthetic.T, (column_name, row_name), (column_labels, row_labels)
+        )
+    return charts.two_way_maps(
+        real, synthetic, (row_name, column_name), (row_labels, column_labels)
+    )

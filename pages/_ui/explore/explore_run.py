@@ -1,4 +1,4 @@
-"""The run that Explore shows, started when its settings change; and its replays, with other noise, behind it."""
+"""Run shown on Explore, started when its settings change, and its replays with other noise."""
 
 import time
 from dataclasses import dataclass, field, replace
@@ -77,9 +77,9 @@ class RunWithReplays:
 
 
 def start_runs(table: Table, run_settings: RunSettings) -> RunWithReplays:
-    """The runs of these settings: those that are there, or new ones when they changed or a person asks again.
+    """Return the runs of these settings: existing ones, or new ones if the settings changed.
 
-    A changed question is seen by its text.
+    New ones are also started when a person asks again. A changed query is seen by its text.
     """
     runs = session().get_or_create("explore", RunWithReplays)
     rows = table.encoded_rows(run_settings.problem.domain.names)
@@ -106,7 +106,7 @@ def start_runs(table: Table, run_settings: RunSettings) -> RunWithReplays:
 
 
 def watch_first_run(runs: RunWithReplays) -> RunJob:
-    """The first run's job, waited for a moment, and with the curve so far while it is longer."""
+    """Wait a moment for the first run, drawing its curve so far if it is longer; return its job."""
     wait_or_draw_progress(
         runs.group, "explore", draw_partial=lambda: _draw_curve_so_far(runs.first_job)
     )
@@ -115,7 +115,7 @@ def watch_first_run(runs: RunWithReplays) -> RunJob:
 
 
 def wait_for_replays(runs: RunWithReplays, deadline: float) -> None:
-    """Where the replays are soon there, draw everything with them at once: wait for them, up to a time."""
+    """Wait for quick replays until `deadline`, so that everything is drawn with them at once."""
     with render_turns.yield_slot():
         for job in runs.group.jobs[1:] if runs.is_quick else []:
             job.wait(max(deadline - time.monotonic(), 0.0))
@@ -147,7 +147,7 @@ def _draw_replay_count(runs: RunWithReplays, drawn_count: int) -> None:
 
 @hide_in_stakeholder_view
 def _draw_curve_so_far(job: RunJob) -> None:
-    """The curve of a run under way."""
+    """Draw the convergence curve of a run under way."""
     if not job.partial_results:
         return
     name, value = job.partial_results[-1].empirical.headline

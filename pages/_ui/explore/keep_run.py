@@ -1,4 +1,4 @@
-"""Take a run along: pin it beside another, download rows and settings, copy the code that repeats it."""
+"""Pinning of a run beside another, downloads of rows and settings, code that repeats it."""
 
 import json
 from dataclasses import dataclass
@@ -47,7 +47,10 @@ class PinnedRunSlot:
 
 
 def least_unbiased_rmse(run_settings: RunSettings) -> float | None:
-    """The line that no unbiased Gaussian release of these questions is below, in root mean square error, if known."""
+    """Return the least root mean square error of unbiased Gaussian releases; None if unknown.
+
+    The releases are of these settings' queries.
+    """
     return least_rmse(
         run_settings.problem.workload,
         run_settings.experiment.budget,
@@ -65,7 +68,7 @@ def pinned_run_of(table: Table) -> PinnedRun | None:
 
 @hide_in_stakeholder_view
 def draw_pin(table: Table, job: RunJob, run_settings: RunSettings, curve: pd.DataFrame) -> None:
-    """The button that pins, and, with a run pinned, A beside B in one table."""
+    """Draw the pin button and, with a run pinned, a table of A beside B."""
     draw_heading("Beside another run", Provenance.REAL_DATA)
     slot = session().get_or_create("pinned", PinnedRunSlot)
     with st.container(horizontal=True):
@@ -115,12 +118,14 @@ def _comparison_column(summary: RunSummary, least_rmse: float | None) -> dict[st
 
 
 def _format_value(value: Any) -> str:
-    return "–" if value is None else f"{value:.4g}" if isinstance(value, float) else str(value)
+    if value is None:
+        return "–"
+    return f"{value:.4g}" if isinstance(value, float) else str(value)
 
 
 @hide_in_stakeholder_view
 def draw_downloads(table: Table, job: RunJob, run_settings: RunSettings) -> None:
-    """Synthetic rows, the settings that repeat the run, and the code in two languages."""
+    """Draw downloads: synthetic rows, the run's settings, and its code in two languages."""
     result = job.results[0]
     draw_heading("Download")
     experiment = run_settings.experiment

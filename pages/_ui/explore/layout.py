@@ -27,9 +27,8 @@ from ..components import (
 from ..session import Table, escape_markdown
 
 S = TypeVar("S")
-ChartContent = tuple[
-    str, pd.DataFrame, str
-]  # what a chart says: its sentence, its numbers, and what else is to be known
+# what a chart says: its sentence, its numbers, and what else is to be known
+ChartContent = tuple[str, pd.DataFrame, str]
 
 STYLE = """<style>
 /* The page: little air, so that all of it is in sight. */
@@ -44,100 +43,127 @@ STYLE = """<style>
 .st-key-screen :is(.xtick, .ytick) text {font-size: max(13px, 0.75rem) !important;}
 .st-key-pair .xtick text {font-size: 13px !important;}  /* they have no more room */
 .st-key-verdict {gap: 0.5rem; padding-bottom: 0.25rem;}
-.st-key-uses button {min-height: 1.6rem; padding: 0 0.3rem;} .st-key-next a {padding: 0.2rem 0.8rem !important;}
+.st-key-uses button {min-height: 1.6rem; padding: 0 0.3rem;}
+.st-key-next a {padding: 0.2rem 0.8rem !important;}
 .st-key-tiles span {font-size: inherit !important;}
 @media (min-width: 641px) {.st-key-uses {flex-wrap: nowrap !important; min-height: 1.7rem;}
   .st-key-tiles {justify-content: space-between;} .st-key-tiles > div {
     flex: none !important; width: auto !important; min-width: 0 !important;}}
-.st-key-verdict [data-testid="stMarkdownContainer"], .st-key-verdict [data-testid="stCaptionContainer"] {
+.st-key-verdict [data-testid="stMarkdownContainer"],
+  .st-key-verdict [data-testid="stCaptionContainer"] {
   margin-bottom: 0;}
 .st-key-verdict p {margin: 0; line-height: 1.35;}
 .st-key-screen [class*="st-key-cell-"] {padding: 0.2rem 0.7rem 0.4rem;}
 [class*="st-key-head-"] > div:first-child {flex: 1 1 0; width: auto; min-width: 10rem;}
-[class*="st-key-head-"] [aria-label="Clear value"] {display: none;}  /* as the first option does it too */
+/* as the first option does it too */
+[class*="st-key-head-"] [aria-label="Clear value"] {display: none;}
 @media (min-width: 641px) {[class*="st-key-head-"] {flex-wrap: nowrap !important;}}
 .st-key-sections {margin-top: 1rem;}
-/* What belongs to settings that are no longer chosen is dimmed at once; not while repeats come in: a thin bar runs. */
-body:not(:has(.st-key-replays)) [data-stale="true"] {opacity: 0.35 !important; transition: none !important;}
+/* What belongs to settings that are no longer chosen is dimmed at once;
+  not while repeats come in: a thin bar runs. */
+body:not(:has(.st-key-replays)) [data-stale="true"] {opacity: 0.35 !important;
+  transition: none !important;}
 body:has(.st-key-replays) [data-stale="true"] {opacity: 1 !important;}
 .st-key-screen {position: relative;}
-body:has(.st-key-replays) .st-key-screen::before {content: ""; position: absolute; top: -4px; height: 3px; width: 20%;
+body:has(.st-key-replays) .st-key-screen::before {content: ""; position: absolute; top: -4px;
+  height: 3px; width: 20%;
   background: #0072B2; animation: runs 1.5s ease-in-out infinite alternate;}
 @keyframes runs {from {left: 0;} to {left: 80%;}}
 @media (max-width: 640px) {.block-container {padding-left: 0.8rem; padding-right: 0.8rem;}
   .st-key-menu {margin-top: -0.75rem;}
   .st-key-tiles p {line-height: 1.2;} [class*="st-key-head-"] button {min-height: 1.8rem;}
   [class*="st-key-head-"] {gap: 0 1rem !important;}
-  [class*="st-key-head-"] [data-testid="stSelectbox"] :is(div, input, button) {height: 1.75rem; min-height: 0;}
-  /* A tile is a line, its number first; what stands beside the sentence below them comes after the charts. */
+  [class*="st-key-head-"] [data-testid="stSelectbox"] :is(div, input, button) {height: 1.75rem;
+    min-height: 0;}
+  /* A tile is a line, its number first;
+    what stands beside the sentence below them comes after the charts. */
   .st-key-tiles > div {flex-basis: 100% !important;} .st-key-tiles br {display: none;}
-  .st-key-tiles p {display: grid; grid-template-columns: 11.5rem 1fr; column-gap: 0.6rem; align-items: start;}
+  .st-key-tiles p {display: grid; grid-template-columns: 11.5rem 1fr; column-gap: 0.6rem;
+    align-items: start;}
   .st-key-tiles strong {order: -1; grid-row: 1 / span 2;}
   .st-key-tiles > :last-child p {display: block;}  /* a sentence */
   .st-key-tiles > :not(:last-child) strong ~ span {display: none;}
-  :has(> :is(.st-key-verdict, .st-key-uses)), .st-key-verdict, .st-key-uses {display: contents !important;}
+  :has(> :is(.st-key-verdict, .st-key-uses)), .st-key-verdict,
+    .st-key-uses {display: contents !important;}
   .st-key-uses > div:first-child {flex: none; width: 100%; margin-top: -0.4rem;}
   .st-key-uses > :not(:first-child) {order: 1;} .st-key-uses p {font-size: 0.875rem;}
-  .st-key-tiles {gap: 0.3rem;} .st-key-tiles strong {font-size: 1rem;} :has(> .st-key-sections) {order: 2;}}
-[data-testid="stSidebar"] [data-stale="true"] {opacity: 1 !important;}  /* what is scrolled must not shine through */
+  .st-key-tiles {gap: 0.3rem;} .st-key-tiles strong {font-size: 1rem;}
+  :has(> .st-key-sections) {order: 2;}}
+/* what is scrolled must not shine through */
+[data-testid="stSidebar"] [data-stale="true"] {opacity: 1 !important;}
 /* The sliders: on top of the sidebar, whatever is scrolled. */
 [data-testid="stSidebarHeader"] {height: 2.4rem; padding-bottom: 0; margin-bottom: 0;}
 [data-testid="stSidebarUserContent"] {padding-top: 0;}
-[data-testid="stSidebarUserContent"] > div > div > [data-testid="stLayoutWrapper"]:has(.st-key-sliders) {
+[data-testid="stSidebarUserContent"] > div > div >
+  [data-testid="stLayoutWrapper"]:has(.st-key-sliders) {
   position: sticky; top: 0; z-index: 10; padding: 0.3rem 0; background: inherit;}
-[data-testid="stSidebar"] *:has(.st-key-sliders) {background: inherit;}  /* the sidebar's own, down to the sliders */
-.st-key-sliders [data-testid="stSliderTickBar"] {display: none;}  /* it would lie upon what the ends mean */
+/* the sidebar's own, down to the sliders */
+[data-testid="stSidebar"] *:has(.st-key-sliders) {background: inherit;}
+/* it would lie upon what the ends mean */
+.st-key-sliders [data-testid="stSliderTickBar"] {display: none;}
 [class*="st-key-ends"] {margin: -1rem 0 0.6rem;} [class*="st-key-ends"] p {
   display: flex; justify-content: space-between; margin: 0; font-size: 0.875rem;}
-.st-key-ends-finer {margin: 0.2rem 0 0.6rem; padding-top: 0.6rem; border-top: 1px solid rgba(128, 128, 128, 0.4);}
+.st-key-ends-finer {margin: 0.2rem 0 0.6rem; padding-top: 0.6rem;
+  border-top: 1px solid rgba(128, 128, 128, 0.4);}
 /* A closed sidebar: its sliders in a bar at the bottom of the screen, and nothing else of it. */
 [data-testid="stSidebar"][data-collapsed="true"] {
-  position: fixed !important; inset: auto 0 0 0; z-index: 100; width: 100% !important; min-width: 100% !important;
-  max-width: 100% !important; height: auto !important; transform: none !important; visibility: visible !important;
+  position: fixed !important; inset: auto 0 0 0; z-index: 100; width: 100% !important;
+  min-width: 100% !important;
+  max-width: 100% !important; height: auto !important; transform: none !important;
+  visibility: visible !important;
   border-top: 1px solid rgba(128, 128, 128, 0.4); box-shadow: 0 -2px 8px rgba(0, 0, 0, 0.15);}
 [data-collapsed="true"] [data-testid="stSidebarContent"] {
   width: 100% !important; height: auto !important; overflow: visible; padding: 0.2rem 1rem 0.4rem;}
-[data-collapsed="true"] [data-testid="stSidebarHeader"], [data-collapsed="true"] [data-testid="stSidebarNav"],
+[data-collapsed="true"] [data-testid="stSidebarHeader"],
+  [data-collapsed="true"] [data-testid="stSidebarNav"],
 [data-collapsed="true"] [data-testid="stSidebarNavSeparator"],
-[data-collapsed="true"] [data-testid="stSidebarUserContent"] > div > div > :not(:has(.st-key-sliders)),
+[data-collapsed="true"] [data-testid="stSidebarUserContent"] > div > div >
+  :not(:has(.st-key-sliders)),
 [data-collapsed="true"] .st-key-sliders :has(> [class*="st-key-ends"]) {display: none !important;}
 [data-collapsed="true"] [data-testid="stSidebarUserContent"] {padding: 0; width: 100%;}
 [data-collapsed="true"] [data-testid="stSlider"] {
   display: grid; grid-template-columns: 9.5rem 1fr; align-items: center; height: 2.5rem;}
 body:has([data-collapsed="true"]) .block-container {padding-bottom: 5rem;}
-/* Where the sliders have room beside each other, as at 200% zoom and in Presenter, the bar is one line. */
+/* Where the sliders have room beside each other, as at 200% zoom and in Presenter,
+  the bar is one line. */
 @media (min-width: 641px) {
   [data-collapsed="true"] .st-key-sliders {flex-direction: row; gap: 1.2rem;}
   [data-collapsed="true"] .st-key-sliders > * {flex: 1 1 0; min-width: 0;}
   [data-collapsed="true"] [data-testid="stSlider"] {grid-template-columns: 1fr 1fr;}
   [data-collapsed="true"] [data-testid="stSlider"] [data-testid="stTooltipIcon"] {display: none;}
   [data-collapsed="true"] [data-testid="stSlider"] label p {line-height: 1.15;}}
-@media (max-width: 640px) {[data-collapsed="true"] .st-key-sliders > :nth-child(n + 2) {display: none;}}
+@media (max-width: 640px) {[data-collapsed="true"] .st-key-sliders > :nth-child(n + 2)
+  {display: none;}}
 /* A narrow screen has one chart beside the other only where their heads fit. */
-@media (max-width: 900px) {.st-key-screen > div > [data-testid="stHorizontalBlock"] > div {min-width: 100%;}}
+@media (max-width: 900px) {.st-key-screen > div > [data-testid="stHorizontalBlock"] > div
+  {min-width: 100%;}}
 </style>"""
 
 # For a projector: the same screen in large type, without what is not about the findings.
 PRESENTER_STYLE = """<style>
-.st-key-screen h3 {font-size: 0.95rem;} .st-key-tiles p {font-size: 0.8rem;} .st-key-tiles strong {font-size: 1rem;}
+.st-key-screen h3 {font-size: 0.95rem;} .st-key-tiles p {font-size: 0.8rem;}
+.st-key-tiles strong {font-size: 1rem;}
 .st-key-verdict [data-testid="stCaptionContainer"] p {font-size: 0.74rem; line-height: 1.25;}
 .st-key-screen [data-testid="stCaptionContainer"] p {font-size: 0.68rem;}
 [class*="st-key-head-"] {gap: 0.3rem;}
-[class*="st-key-head-"] button p, [class*="st-key-head-"] [data-baseweb="select"] {font-size: 0.75rem;}
+[class*="st-key-head-"] button p,
+  [class*="st-key-head-"] [data-baseweb="select"] {font-size: 0.75rem;}
 [class*="st-key-head-"] button {padding: 0 0.3rem; min-height: 1.8rem;}
 [class*="st-key-head-"] > div:first-child {min-width: 6rem;}
 [class*="st-key-head-"] [data-testid="stSelectbox"] {max-width: 11rem;}
 [class*="st-key-head-"] [data-testid="stSelectbox"] input {font-size: 0.7rem;}
-[class*="st-key-head-"] [data-testid="stSelectbox"] :is(div, input, button) {height: 1.7rem; min-height: 0;}
+[class*="st-key-head-"] [data-testid="stSelectbox"] :is(div, input, button) {height: 1.7rem;
+  min-height: 0;}
 .st-key-menu button, .st-key-uses button {min-height: 0;}
 [data-collapsed="true"] [data-testid="stSlider"] {height: 2.2rem; margin: -0.3rem 0;}
 /* A lesson has a slider of its own, and nothing lies upon its slide. */
-body:has([class*="st-key-lesson-"]) :is([data-collapsed="true"], [data-testid="stExpandSidebarButton"]) {display: none;}
+body:has([class*="st-key-lesson-"])
+  :is([data-collapsed="true"], [data-testid="stExpandSidebarButton"]) {display: none;}
 </style>"""
 
 
 def draw_style(table: Table) -> None:
-    """The style, and what rests on a trial."""
+    """Draw the style of the screen, and the note on a trial of the schema."""
     st.html(STYLE)
     if st.session_state.get("present"):
         st.html(PRESENTER_STYLE)
@@ -147,13 +173,15 @@ def draw_style(table: Table) -> None:
 def chart_part(
     key: str, *glossary_words: str
 ) -> Callable[[Callable[..., ChartContent]], Callable[[S], None]]:
-    """Make a part of the screen of what draws it, given what is shown, the part's head, and its details.
+    """Return a decorator that makes a chart part of the screen from a drawing function.
 
-    The head states the finding, the first line of what the chart says; the rest is below the chart.
-    Details are
-    folded: `glossary_words` of the glossary that stand there, what else is to be known and the
-    numbers. It is a private peek, as the page has said, and drawn anew by itself when a part of it
-    is chosen.
+    The function is given the chart's data, a container in the part's head, and its details. The
+    head
+    states the result, the first line of what the chart says; the rest is below the chart. Details
+    are
+    folded: terms of `glossary_words` from the glossary, what else is to be known and the numbers.
+        It is
+    a private peek, as the page has said, and drawn anew by itself when a part of it is chosen.
     """
 
     def decorate(

@@ -21,13 +21,19 @@ from .run_settings import RunSettings
 
 
 def draw_linked_columns(result: RunResult, run_settings: RunSettings) -> None:
-    """The square of ties, then two columns to choose and whether the release shows a link between them."""
+    """Draw the square of linked columns, and an independence test of two chosen columns.
+
+    The test says whether the release shows a link between them.
+    """
     _draw_cliques(result.release, result.summary.parameters)
     _draw_independence_test(result, run_settings.problem)
 
 
 def _draw_cliques(release: Release | None, parameters: dict[str, Any]) -> None:
-    """The square of ties, and the cliques as a table; in words where all cells are listed instead."""
+    """Draw the square of linked columns and a table of the junction tree's cliques.
+
+    A text says so where the run keeps no tree, as where all cells are listed instead.
+    """
     if not isinstance(release, GraphicalModel):
         st.caption(
             "This run keeps no tree: it lists all combinations, or makes rows or mixtures. With "
@@ -52,7 +58,10 @@ def _draw_cliques(release: Release | None, parameters: dict[str, Any]) -> None:
 
 
 def _draw_independence_test(result: RunResult, problem: QueryRelease) -> None:
-    """Two columns to choose, and whether the release shows a link between them; nothing is read for it."""
+    """Draw a choice of two columns, and whether the release shows a link between them.
+
+    Nothing is read for it.
+    """
     draw_heading("Are two columns linked?")
     names = problem.domain.names
     column_names = [
@@ -94,8 +103,12 @@ def _draw_independence_test(result: RunResult, problem: QueryRelease) -> None:
 def describe_cliques(
     release: GraphicalModel,
 ) -> tuple[str, pd.DataFrame, dict[tuple[int, int], str]]:
-    """A sentence, the cliques as a table, largest first, and of every tied pair in which clique it stands."""
-    tree, names = release.junction, [printable_text(name, 40) for name in release.domain.names]
+    """Return a sentence on the cliques, a table of them, and each linked pair's clique.
+
+    The table has the largest clique first.
+    """
+    tree = release.junction
+    names = [printable_text(name, 40) for name in release.domain.names]
     order = sorted(tree.cliques, key=lambda clique: -table_cell_count(tree.shape, clique))
     clique_texts = {clique: " × ".join(names[a] for a in clique) for clique in order}
     ties = {

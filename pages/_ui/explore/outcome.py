@@ -1,6 +1,7 @@
 """What a run showed: the verdict, how far the noise moves it, and how it settled."""
 
 import re
+from collections.abc import Sequence
 from contextlib import suppress
 from functools import cached_property
 
@@ -86,12 +87,15 @@ class RunResults:
         return convergence_table(self.runs)
 
     def answers(self, workload: Workload) -> np.ndarray:
-        """The answers of every run to a workload, (runs, m)."""
+        """Return the answers of every run to a workload, (runs, m)."""
         return np.stack([run.release.answers(workload) for run in self.runs])
 
     @cached_property
     def worst_questions(self) -> pd.DataFrame:
-        """The worst questions, worst first: their columns, and the range of their errors over the runs."""
+        """Table of the worst queries, worst first: columns, answers and errors.
+
+        With replays it has the range of their errors over the runs.
+        """
         comparison = self.comparison
         worst = comparison.worst(MAX_LISTED_QUESTIONS)
         labels = [comparison.workload.label(int(j)) for j in worst]
@@ -110,11 +114,11 @@ class RunResults:
         return table
 
     def format_difference(self, probability: float) -> str:
-        """A difference in points and people."""
+        """Return a difference of shares in percentage points and in people."""
         return format_points_and_count(probability, self.n, self.unit_name)
 
     def format_worst_error(self, comparison: Comparison) -> str:
-        """By how many people the answer that is off most is too high or too low."""
+        """Return by how many people the worst answer is too high or too low."""
         gap = (comparison.synthetic - comparison.real)[comparison.worst(1)].item()
         return (
             f"{format_count(abs(gap), self.n, self.unit_name)} too {'many' if gap > 0 else 'few'}"
@@ -122,7 +126,10 @@ class RunResults:
 
 
 def mean_error_by_column(questions: pd.DataFrame) -> pd.DataFrame:
-    """The mean error of questions, and how many there are, by the columns they are about; the worst first."""
+    """Return the mean error and the number of queries by column, the worst column first.
+
+    A query counts for every column it is about.
+    """
     errors = questions.explode("column").groupby("column")["error"].agg(["mean", "size"])
     errors = errors.reset_index().set_axis(["column", "error", "questions"], axis=1)
     return errors.sort_values("error", ascending=False, ignore_index=True)
@@ -130,7 +137,10 @@ def mean_error_by_column(questions: pd.DataFrame) -> pd.DataFrame:
 
 @hide_in_stakeholder_view
 def draw_verdict(run_results: RunResults) -> tuple[DeltaGenerator, DeltaGenerator]:
-    """The tiles of the first run; returns the places beside its sentence and of the largest error."""
+    """Draw the tiles of the first run; return the containers of its sentence and largest error.
+
+    The first container is the place beside the sentence.
+    """
     summary = run_results.result.summary
     tiles = [
         tiled.error_tile(
@@ -150,7 +160,7 @@ def draw_verdict(run_results: RunResults) -> tuple[DeltaGenerator, DeltaGenerato
 
 
 def largest_error_tile(run_results: RunResults) -> tiled.Tile:
-    """The tile of the largest error: where it is, and how large it becomes in the repeats that are there."""
+    """Return the tile of the largest error: where it is, and its size over the repeats."""
     comparison = run_results.comparison
     display_names = distinct_labels(run_results.settings.problem.domain.names)
     label = comparison.workload.label(int(comparison.worst(1)[0]))
@@ -171,7 +181,7 @@ def largest_error_tile(run_results: RunResults) -> tiled.Tile:
 
 
 def _usefulness_sentence(run_settings: RunSettings) -> str:
-    """What the release is good for, from the noise of its plan alone."""
+    """Return what the release is good for in words, from the noise of its plan alone."""
     problem = run_settings.problem
     experiment = run_settings.experiment
     algorithm = experiment.algorithm
@@ -198,7 +208,7 @@ def _usefulness_sentence(run_settings: RunSettings) -> str:
 
 @hide_in_stakeholder_view
 def draw_noise_spread(run_results: RunResults) -> None:
-    """How far the noise moves the verdict, what was spent, and by which accounting: behind one button."""
+    """Draw a button that shows the spread by noise, the privacy spent and the accounting."""
     summary = run_results.result.summary
     runs = len(run_results.runs)
     spread_text = ""
@@ -233,7 +243,10 @@ def draw_noise_spread(run_results: RunResults) -> None:
 
 
 def _unbiased_limit_sentence(run_results: RunResults) -> str:
-    """How the root mean square error stands to the least of any unbiased Gaussian release, if that is known."""
+    """Return a sentence comparing the root mean square error with the least unbiased one.
+
+    The least is that of any unbiased Gaussian release; it is named if known.
+    """
     least = least_unbiased_rmse(run_results.settings)
     if not least:
         return ""
@@ -245,7 +258,10 @@ def _unbiased_limit_sentence(run_results: RunResults) -> str:
 
 
 def convergence_verdict(run_curve: pd.DataFrame) -> str:
-    """Say of one run whether its largest error fell by more than a tenth over the last quarter of its steps."""
+    """Return whether a run's largest error still fell at the end of its steps, in words.
+
+    It did if it fell by more than a tenth over the last quarter of the steps.
+    """
     last_point = run_curve.iloc[-1]
     last_quarter = run_curve[run_curve["t"] >= 0.75 * last_point["t"]]
     if len(last_quarter) < 2:
@@ -259,12 +275,14 @@ def convergence_verdict(run_curve: pd.DataFrame) -> str:
 def draw_convergence(
     run_results: RunResults, _: DeltaGenerator, details: DeltaGenerator
 ) -> ChartContent:
-    """Error against rounds or against the budget spent, the range over replays, raw noise, a pinned run behind."""
+    """Draw the error against rounds or the budget spent; return the chart's content.
+
+    The chart has the range over replays, raw noise, and a pinned run behind.
+    """
     frame = run_results.curve
     first_curve = frame[frame["seed"] == frame["seed"].iloc[0]]
     raw_noise = _raw_noise_error(run_results)
     stages = _find_stages(run_results.result, first_curve)
-    last_point = first_curve.iloc[-1]
     axis_label = details.segmented_control(
         "Draw against",
         CURVE_AXES,
@@ -275,40 +293,14 @@ def draw_convergence(
     )
     x = "epsilon_spent" if axis_label == "ε used" else "t"
     summary = convergence_verdict(first_curve)
-    note = (
-        "".join(f"{charts.STAGE_TEXT}: {stage_text} " for _, stage_text in stages)
-        + "Bands: all repeats. "
-    )
     if raw_noise is not None:
         summary += (
             "\nNoise alone on every answer, nothing fitted: largest error "
             f"{format_percentage_points(raw_noise)} points."
         )
-    if frame["epsilon_spent"].nunique() == 1:
-        note += "The whole budget is used before the first step. "
-    elif error_rate := ERROR_RATES.get(run_results.result.summary.algorithm):
-        note += (
-            "Its theorem: a whole run with twice the budget has "
-            f"{2**error_rate.epsilon_power:.0%} of the largest error. "
-        )
-        if (
-            x != "t"
-            # a theorem says nothing of a step; it holds up to a constant, which each run's end gives
-        ):
-            ends = frame.groupby("seed")[["max_error", x]].transform("last")
-            frame = frame.assign(
-                proved=ends["max_error"]
-                * (frame[x].where(frame[x] > 0) / ends[x]) ** error_rate.epsilon_power
-            )
-    if "population_max_error" in frame:
-        note += (
-            "Against the population the largest error is "
-            f"{format_percentage_points(last_point['population_max_error'])} points."
-        )
-    stage_positions = (
-        [float(first_curve[x].iloc[i]) for i, _ in stages] if first_curve[x].nunique() > 1 else []
-    )
-    pinned_curve = run_results.pinned.curve if run_results.pinned else None
+    note = _convergence_note(run_results, first_curve, [text for _, text in stages])
+    frame = _with_proved_error(run_results, frame, x)
+    has_width = first_curve[x].nunique() > 1
     figure = charts.convergence_chart(
         frame,
         x,
@@ -316,15 +308,54 @@ def draw_convergence(
         run_results.n,
         run_results.unit_name,
         raw_noise=raw_noise,
-        stages=stage_positions,
-        pinned=pinned_curve,
+        stages=[float(first_curve[x].iloc[i]) for i, _ in stages] if has_width else [],
+        pinned=run_results.pinned.curve if run_results.pinned else None,
     )
     st.plotly_chart(figure, key="convergence", alt=summary, config=CHART_CONFIG)
     return summary, frame, note
 
 
+def _convergence_note(
+    run_results: RunResults, first_curve: pd.DataFrame, stage_texts: Sequence[str]
+) -> str:
+    """Return what else is to be known: stages, bands, the theorem, and the population's error."""
+    frame = run_results.curve
+    note = "".join(f"{charts.STAGE_TEXT}: {text} " for text in stage_texts) + "Bands: all repeats. "
+    error_rate = ERROR_RATES.get(run_results.result.summary.algorithm)
+    if frame["epsilon_spent"].nunique() == 1:
+        note += "The whole budget is used before the first step. "
+    elif error_rate:
+        note += (
+            "Its theorem: a whole run with twice the budget has "
+            f"{2**error_rate.epsilon_power:.0%} of the largest error. "
+        )
+    if "population_max_error" in frame:
+        population_error = first_curve.iloc[-1]["population_max_error"]
+        note += (
+            "Against the population the largest error is "
+            f"{format_percentage_points(population_error)} points."
+        )
+    return note
+
+
+def _with_proved_error(run_results: RunResults, frame: pd.DataFrame, x: str) -> pd.DataFrame:
+    """Return the curve with the error that a theorem proves, against the ε used, where one does.
+
+    A theorem says nothing of a step; it holds up to a constant, which each run's end gives.
+    """
+    error_rate = ERROR_RATES.get(run_results.result.summary.algorithm)
+    if not error_rate or x == "t" or frame["epsilon_spent"].nunique() == 1:
+        return frame
+    ends = frame.groupby("seed")[["max_error", x]].transform("last")
+    share_of_end = frame[x].where(frame[x] > 0) / ends[x]
+    return frame.assign(proved=ends["max_error"] * share_of_end**error_rate.epsilon_power)
+
+
 def _raw_noise_error(run_results: RunResults) -> float | None:
-    """The largest error of noise on every answer for this budget, nothing fitted; public numbers only."""
+    """Return the largest error of noisy answers at this budget, without a fitted model.
+
+    From public numbers only; None where it is not known.
+    """
     problem = run_results.settings.problem
     experiment = run_results.settings.experiment
     budget = experiment.budget
@@ -338,7 +369,7 @@ def _raw_noise_error(run_results: RunResults) -> float | None:
 
 
 def _find_stages(result: RunResult, run_curve: pd.DataFrame) -> list[tuple[int, str]]:
-    """Where a new stage begins: the number of the record, and what happens there in words."""
+    """Return the convergence point where each new stage begins, and a text on it."""
     stages = []
     previous_name = ""
     for i, record in enumerate(result.summary.convergence):

@@ -1,4 +1,7 @@
-"""What Explore says of a private table in the stakeholder view: what its plan foretells, from public numbers alone."""
+"""Explore in the stakeholder view of a private table: predictions from public numbers.
+
+They are what the plan alone foretells.
+"""
 
 import streamlit as st
 

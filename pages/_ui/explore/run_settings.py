@@ -1,4 +1,4 @@
-"""What is chosen on Explore, in the sidebar: the sliders first, then algorithm and questions, then the rest."""
+"""Settings of Explore in the sidebar: sliders first, then algorithm and queries, then others."""
 
 import streamlit as st
 
@@ -39,7 +39,10 @@ class RunSettings:
 
 
 def choose_run_settings(table: Table) -> RunSettings:
-    """The widgets. Raises InputError for a choice that cannot be run; those that were drawn stay."""
+    """Draw the settings' widgets; return the chosen settings.
+
+    Raises InputError for a choice that cannot be run; the widgets that were drawn stay.
+    """
     with st.sidebar:
         sliders = st.container(key="sliders", gap=None)
         with sliders:
@@ -100,13 +103,13 @@ def choose_run_settings(table: Table) -> RunSettings:
 
 
 def _draw_slider_ends(slider_key: str, left_text: str, right_text: str) -> None:
-    """Two captions below a slider, at its ends."""
+    """Draw two captions below a slider, at its ends."""
     with st.container(key=f"ends-{slider_key}"):
         st.html(f"<p><span>{left_text}</span><span>{right_text}</span></p>")
 
 
 def _promises_only_pure(name: str, problem: QueryRelease, epsilon: float) -> bool:
-    """Whether this algorithm promises at δ = 0 only."""
+    """Return whether this algorithm can be planned at δ = 0 only."""
     return not _can_plan(name, problem, Budget(epsilon, 1e-9)) and _can_plan(
         name, problem, Budget(epsilon, 0.0)
     )

@@ -51,9 +51,11 @@ def example_sentences() -> dict[str, str]:
     )
     events = promises[EXAMPLE_EPSILON].events
     lifetime = LifetimeBudget.from_first_release(parameter_widgets.DEFAULT_TOTAL_BUDGET, events)
-    (exact, _), (noisy, _) = patient_counts.EXACT_COUNTS, patient_counts.noisy_counts()
+    exact, _ = patient_counts.EXACT_COUNTS
+    noisy, _ = patient_counts.noisy_counts()
     typical = lesson_medians("epsilon", EXAMPLE_EPSILON)[0]
     sampling_errors = lesson_medians("population", 10.0)
+    release_count = fitting_release_count(lifetime.capacity, lifetime.composed_cost(events))
     epsilon_text = f"ε = {format_setting(EXAMPLE_EPSILON)}"
     return {
         "ε": f"Right guesses of 100, by someone who knows everyone else: at most {guess_texts}. "
@@ -61,7 +63,7 @@ def example_sentences() -> dict[str, str]:
         "With Gaussian noise, as on Explore.",
         "δ": f"At δ = {describe_delta(DELTA)} a suspicion may rise further than promised "
         f"{format_one_in(Promise(EXAMPLE_EPSILON, DELTA).failure_probability)}.",
-        "composition": f"{fitting_release_count(lifetime.capacity, lifetime.composed_cost(events))} releases of {epsilon_text} fit into a "
+        "composition": f"{release_count} releases of {epsilon_text} fit into a "
         "whole budget of "
         f"{format_setting(parameter_widgets.DEFAULT_TOTAL_BUDGET.epsilon)}, as Release begins: "
         "they add up slowly.",

@@ -20,11 +20,9 @@ BEST_CURVE_NAME = "best accountant"
 def draw_costs(budget: Budget, planned: PlannedRelease) -> None:
     """Draw the privacy curve of the plan by each accountant and the papers' closed forms."""
     left_column, right_column = st.columns(2, gap="large")
-    deltas, curves, delta_index = (
-        planned.deltas,
-        planned.curves(1),
-        nearest_delta_index(planned.deltas, budget),
-    )
+    deltas = planned.deltas
+    curves = planned.curves(1)
+    delta_index = nearest_delta_index(deltas, budget)
     with left_column:
         st.markdown(
             "**How much budget this plan uses at most, by each way to add it up. The smallest "
@@ -54,7 +52,7 @@ def draw_costs(budget: Budget, planned: PlannedRelease) -> None:
 def draw_privacy_curves(
     curves: dict[str, np.ndarray], deltas: np.ndarray, budget: Budget, summary: str, key: str
 ) -> None:
-    """Draw privacy curves by name, that of the best accountant behind the others, and the budget as a star."""
+    """Draw privacy curves by name, the best accountant's behind, and the budget as a star."""
     frame = pd.DataFrame({"δ": deltas, **{f"ε, {name}": c for name, c in curves.items()}})
     figure = promise.privacy_curve_chart(
         curves, deltas, (budget.epsilon, budget.delta), thick_name=BEST_CURVE_NAME
@@ -75,7 +73,7 @@ def epsilons_text(curves: dict[str, np.ndarray], delta_index: int) -> str:
 def _printed_formula_verdict(
     printed_curves: dict[str, np.ndarray], best_curve: np.ndarray, delta_index: int
 ) -> str:
-    """Which printed forms promise more than is true, and how far the others are off."""
+    """Return which printed formulas promise more than is true, and the others' excess."""
     epsilons = {
         name: float(f[delta_index])
         for name, f in printed_curves.items()

@@ -3,7 +3,7 @@
 import numpy as np
 import streamlit as st
 
-from dpcore import InputError
+from dpcore import Budget, InputError
 from dpcore.accuracy import accountant_comparison
 from dpcore.core.numbers import format_short_number
 from dpcore.privacy.accounting import events_from_json, guarantee
@@ -16,7 +16,7 @@ from .promise import draw_beliefs
 
 
 def draw_total(table: Table) -> None:
-    """Draw beliefs and privacy curves for a data set's releases so far and for all that may follow."""
+    """Draw beliefs and privacy curves for all releases of a data set, past and possible."""
     if release_ledger.are_releases_blocked():
         st.caption("This server has no budget record, so there is nothing to add up.")
         return
@@ -28,13 +28,17 @@ def draw_total(table: Table) -> None:
     except InputError as error:
         st.error(release_ledger.format_ledger_error(error, ledger))
         return
-    if dataset is None:
-        return
+    if dataset is not None:
+        _draw_data_set_total(dataset)
+
+
+def _draw_data_set_total(dataset: DataSet) -> None:
+    """Draw what a data set's releases cost so far, as sentences, beliefs and privacy curves."""
     events = tuple(
         event for release in dataset.releases for event in events_from_json(release["events"])
     )
     lifetime = dataset.lifetime
-    budget = dataset.lifetime.budget
+    budget = lifetime.budget
     deltas = np.unique([*CURVE_DELTAS, *([budget.delta] if budget.delta else [])])
     curves, lifetime_curve = session().memoize(
         "total",
@@ -65,6 +69,13 @@ def draw_total(table: Table) -> None:
         "all that may ever be released": guarantee.log_odds_bound(*lifetime_pairs, failure),
     }
     draw_beliefs(evidence_by_label)
+    _draw_curves(curves, lifetime_curve, deltas, budget)
+
+
+def _draw_curves(
+    curves: dict[str, np.ndarray], lifetime_curve: np.ndarray, deltas: np.ndarray, budget: Budget
+) -> None:
+    """Draw the privacy curves of the releases so far and of all that may follow."""
     delta_index = nearest_delta_index(deltas, budget)
     summary = (
         f"At δ = {format_short_number(deltas[delta_index])} what was used so far costs "
@@ -75,16 +86,14 @@ def draw_total(table: Table) -> None:
     )
     st.caption(
         "“All that may ever be released” holds even if someone chooses later releases in view of "
-        "earlier ones. The "
-        "whole budget and its accounting were fixed at the first release. “Used so far” holds if "
-        "the number and kind "
-        "of releases did not depend on what earlier ones showed. The same is true of the other "
-        "accountants."
+        "earlier ones. The whole budget and its accounting were fixed at the first release. “Used "
+        "so far” holds if the number and kind of releases did not depend on what earlier ones "
+        "showed. The same is true of the other accountants."
     )
 
 
 def _select_dataset(datasets: list[DataSet], table: Table) -> DataSet | None:
-    """The data set chosen in a widget."""
+    """Draw a choice of data set; return the chosen one, or None."""
     if not datasets:
         st.caption("The budget record holds no release yet.")
         return None

@@ -1,4 +1,7 @@
-"""Plan an algorithm on this table and price the plan by each accountant, from public numbers only."""
+"""Plan of an algorithm on this table, and its cost by each accountant.
+
+From public numbers only.
+"""
 
 import math
 from typing import Any
@@ -29,7 +32,11 @@ CURVE_DELTAS = np.concatenate(
 
 @frozen
 class PlannedRelease:
-    """A plan's charges and, once somebody asks, what they cost together: ε at `deltas` by accountant, best pairs."""
+    """Planned release: its events, its proof and promise, and its privacy loss on demand.
+
+    What the events `charges` cost together, the ε at `deltas` by accountant and the best pairs, is
+    worked out once somebody asks.
+    """
 
     name: str
     charges: tuple
@@ -38,7 +45,7 @@ class PlannedRelease:
     promise: Promise
 
     def curves(self, times: int) -> dict[str, np.ndarray]:
-        """ε at the `deltas` by accountant, of so many runs."""
+        """Return ε at the `deltas` by accountant, for the composition of `times` runs."""
         cache_key = (repr(self.charges), tuple(self.deltas), times, self.promise.delta)
         return session().memoize(
             "curves",
@@ -49,12 +56,15 @@ class PlannedRelease:
         )
 
     def pairs(self, times: int) -> tuple[np.ndarray, np.ndarray]:
-        """(ε, δ) pairs that so many runs together satisfy."""
+        """Return (ε, δ) pairs that the composition of `times` runs satisfies."""
         failure = math.fsum(c.times * c.spend.failure for c in self.charges) * times
         return accountant_comparison.epsilon_delta_pairs(self.curves(times), self.deltas, failure)
 
     def trade_off(self, alarms: np.ndarray, times: int) -> np.ndarray:
-        """The least share missed at each share of false alarms, of `times` runs; exact for Gaussian noise."""
+        """Return an attacker's least miss rate at each false-alarm rate in `alarms`.
+
+        It is that of `times` runs together; exact for Gaussian noise.
+        """
         mu = accountant_comparison.gaussian_mu(self.charges, times)
         if mu is None:
             return guarantee.type_2_error_bound(alarms, *self.pairs(times))
@@ -64,7 +74,10 @@ class PlannedRelease:
 def plan_release(
     table: Table, budget: Budget, times: int, settings_container: Any
 ) -> PlannedRelease | None:
-    """The plan of the algorithm chosen in `settings_container` for the chosen questions, as Explore would run it; None if none."""
+    """Draw the choice of algorithm and queries; return their planned release, or None.
+
+    The widgets are in `settings_container`; the plan is as Explore would run it.
+    """
     if table.schema_uses_real_data and is_stakeholder_view():
         settings_container.info(
             "This schema was filled in from the data without protection, so this view shows no "
@@ -101,7 +114,10 @@ def plan_release(
 def _charges_proof_and_promise(
     table: Table, name: str, algorithm: Algorithm, problem: QueryRelease, budget: Budget
 ) -> tuple[tuple, Proof, Promise]:
-    """All charges, why they keep the promise, and it; the schema's come first where it is measured."""
+    """Return all planned events, the proof of the promise, and the promise.
+
+    The schema's events come first where it is measured.
+    """
     if table.partial_schema is None:
         mechanism_plan = make_plan(algorithm, problem, budget)
         return (

@@ -1,4 +1,7 @@
-"""What a promise means: one picture, one number, what is not promised, beliefs and an attacker's mistakes."""
+"""Meaning of a promise: one picture, one number, its limits, beliefs, an attacker's errors.
+
+Its limits are what is not promised.
+"""
 
 import math
 from dataclasses import replace
@@ -64,13 +67,16 @@ def choose_release_count() -> int:
 def promise_of_releases(
     budget: Budget, times: int, planned: PlannedRelease | None = None
 ) -> Promise:
-    """Return the promise of `times` releases: by the noise that is planned, else by ε and δ alone."""
+    """Return the promise of `times` releases: by planned noise, else by ε and δ alone."""
     single_promise = Promise(budget.epsilon, budget.delta) if planned is None else planned.promise
     return replace(single_promise, releases=times)
 
 
 def draw_picture(promise: Promise) -> None:
-    """Draw the two worlds, the release between them, and 100 guesses, and say what is seen, and of more releases."""
+    """Draw the two worlds, the release between them and 100 guesses, with an explanation.
+
+    It also speaks of more releases.
+    """
     most_right, right_after_10, right_after_100 = (
         format_times_in_100(replace(promise, releases=k).max_guess_probability()).split()[0]
         for k in (promise.releases, 10, 100)
@@ -87,10 +93,14 @@ def draw_picture(promise: Promise) -> None:
 def draw_verdict(
     budget: Budget, times: int, planned: PlannedRelease | None, guess_rate: float, table: Table
 ) -> None:
-    """State this page's one sentence, what ε alone would allow behind its ⓘ, a belief, and what can be learned."""
+    """Draw the guess rate as the page's main sentence, a belief's change, and what is not hidden.
+
+    Behind its ⓘ is the rate that ε and δ alone would allow.
+    """
     budget_promise = promise_of_releases(budget, times)
+    prefix = f"After {times} releases: " if times > 1 else ""
     st.subheader(
-        f"After {times} releases: " * (times > 1) + " ".join(guess_tile_texts(guess_rate)),
+        prefix + " ".join(guess_tile_texts(guess_rate)),
         anchor=False,
         help="This number follows from the planned noise, where a plan can be made. "
         f"ε = {format_short_number(budget.epsilon)} and δ = {format_short_number(budget.delta)} "
@@ -114,9 +124,10 @@ def draw_verdict(
 
 
 def _evidence(budget: Budget, times: int, planned: PlannedRelease | None) -> dict[str, float]:
-    """The evidence that is not exceeded in nearly all cases, and in most: of one release by ε and δ, else by the plan.
+    """Return bounds on a release's evidence (log odds) in nearly all and in most cases.
 
-    So one release's is what its card says.
+    Of one release the first is by ε and δ, else by the plan. So one release's is what its card
+    says.
     """
     budget_promise = promise_of_releases(budget, times)
     largest_evidence = budget_promise.max_log_odds_change
@@ -137,7 +148,7 @@ def _evidence(budget: Budget, times: int, planned: PlannedRelease | None) -> dic
 
 
 def _posterior_texts(evidence: dict[str, float], prior: float) -> dict[str, str]:
-    """To what a suspicion rises by each evidence, rounded up."""
+    """Return to what percentage a suspicion rises by each evidence, rounded up."""
     return {
         name: format_percent(float(guarantee.posterior(prior, moved)))
         for name, moved in evidence.items()

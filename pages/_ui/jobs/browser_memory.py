@@ -1,10 +1,11 @@
-"""What was typed about a table's columns, kept in the browser: after a reload it is back with the same columns.
+"""Typed facts about a table's columns, kept in the browser and restored after a reload.
 
-The browser keeps what is in force after the last edit, also that nothing is typed any more. Every
-page draws it: a change that was typed on Data may end when another page is open.
+They are back with the same columns. The browser keeps what is in force after the last edit, also
+that nothing is typed any more. Every page draws it: a change that was typed on Data may end when
+another page is open.
 
-Never a cell, and nothing that was read off the records: an entry that was is left out, and so is
-what was guessed.
+Never raw text of a row, and nothing that was inferred from the rows: an entry that was is left out,
+and so is what was guessed.
 """
 
 from functools import partial
@@ -43,10 +44,12 @@ _keep_component = st.components.v2.component("kept_columns", js=KEEP_SCRIPT)
 
 
 def remember_columns(current: Table, *, show_notice: bool = False) -> None:
-    """Keep what was typed of an upload; before anything was, ask the browser whether it knows the columns."""
-    if is_public_table(
-        current
-    ):  # what is typed differs from what was guessed, and guesses are made of cells
+    """Store the typed facts of an upload in the browser, or ask the browser for earlier ones.
+
+    It is asked before anything was typed, whether it knows the columns.
+    """
+    # what is typed differs from what was guessed, and guesses are made of cells
+    if is_public_table(current):
         _keep_component(key=COMPONENT_KEY, data={"forget": False})
         return
     is_restored = st.session_state.get(RESTORED_KEY) == current.identity
@@ -61,9 +64,8 @@ def remember_columns(current: Table, *, show_notice: bool = False) -> None:
             "said": typed_parts,
             "wanted": not is_restored and not has_typed,
         }
-        data |= {
-            "emptied": has_typed and typed_parts is None
-        }  # else what was taken back would return the next day
+        # else what was taken back would return the next day
+        data |= {"emptied": has_typed and typed_parts is None}
     _keep_component(
         key=COMPONENT_KEY,
         data=data | {"forget": st.session_state.pop(FORGOTTEN_KEY, False)},
@@ -77,7 +79,12 @@ def remember_columns(current: Table, *, show_notice: bool = False) -> None:
 
 
 def typed_schema_parts(current: Table) -> dict[str, Any] | None:
-    """The entries that are not as guessed, None for columns left out, constraints and unit; None for nothing typed."""
+    """Return the schema parts a person typed: entries, constraints and privacy unit.
+
+    The entries are those that are not as guessed, None for columns left out. The result is None
+    where
+    nothing was typed.
+    """
     initial_entries = _initial_entries(current)
     entries = current.entries
     unit = current.unit
@@ -100,7 +107,10 @@ def typed_schema_parts(current: Table) -> dict[str, Any] | None:
 
 
 def _restore_from_browser() -> None:
-    """Say of the table what the browser knows; it may send what it likes, and is read as a schema is."""
+    """Start restoring the facts that the browser kept about the table's columns.
+
+    A browser may send what it likes: it is read as a schema is.
+    """
     current = whole_table()
     stored = st.session_state[COMPONENT_KEY].get("found")
     if (
@@ -114,7 +124,7 @@ def _restore_from_browser() -> None:
 
 
 def _restore_columns(stored: dict[str, Any], current: Table, progress: StatusCallback) -> None:
-    """Say of a table what the browser knows of its columns, except where a person was quicker and typed anew."""
+    """Set a table's columns from the browser's facts, except where a person typed anew."""
     entries = stored.get("entries")
     constraints = stored.get("constraints")
     person = stored.get("person")

@@ -1,4 +1,7 @@
-"""Counting a table that is read in parts: beside the page, with progress and Cancel, each count once in a session."""
+"""Counting of a table read in parts: in the background, with progress and Cancel.
+
+Each count is made once in a session.
+"""
 
 import time
 from functools import partial
@@ -34,9 +37,11 @@ RETRY_LABEL = "Count again"
 
 
 def ensure_rows_counted(table: Table) -> bool:
-    """Whether every cell in use of a table was read once, and its rows counted; always, where it is in memory.
+    """Return whether a large table's rows are checked and counted; start that if not.
 
-    Until then the page shows how far that is, or why it cannot be.
+    Checked means that every raw text in use was read once. True for a table in memory. Until then
+    the
+    page shows how far that is, or why it cannot be.
     """
     if table.large_table is None or table.domain is None:
         return True
@@ -47,7 +52,10 @@ def ensure_rows_counted(table: Table) -> bool:
 
 
 def ensure_workload_counted(table: Table, workload: Workload, key: str = "asked") -> bool:
-    """Whether the records of a table are counted by what a workload asks; as `ensure_rows_counted`, after it."""
+    """Return whether a table's rows are counted by a workload's tables; start that if not.
+
+    As `ensure_rows_counted`, after it.
+    """
     return table.large_table is None or _ensure_tables_counted(
         table, counted_table.tables_for_workload(workload), key
     )
@@ -101,20 +109,21 @@ def _ensure_tables_counted(table: Table, requested: TablesToCount, key: str) -> 
 def _count_tables(
     large_table: LargeTable, unit: PrivacyUnit, requested: TablesToCount, job: Job
 ) -> GatheredCounts | str:
-    """Return the counts, or in words what the schema refuses: that may quote a cell, and is not for everybody."""
+    """Return the counts, or in words why the schema refuses the rows.
+
+    The words may quote raw text, and are not for everybody.
+    """
     progress = row_progress_callback(job, large_table)
     try:
         with counted_table.hide_path_in_errors(large_table.source.name):
             source = limit_source(large_table.source, unit, requested.domain.names)
             counts = source.count(requested.domain, requested.tables, progress)
             if counts.n < 2:
-                raise InputError(
-                    f"has {counts.n or 'no'} row{'s' * (not counts.n)}; at least 2 are needed"
-                )
+                rows_text = "1 row" if counts.n else "no rows"
+                raise InputError(f"has {rows_text}; at least 2 are needed")
     except InputError as error:
-        job.report_progress(
-            job.progress, job.status_text
-        )  # ends here what was asked to end, whatever it says
+        # ends here what was asked to end, whatever it says
+        job.report_progress(job.progress, job.status_text)
         return str(error)
     return GatheredCounts(requested.domain, counts.n, counts.tables)
 

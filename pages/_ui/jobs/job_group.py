@@ -205,7 +205,7 @@ class JobGroup:
         return self.jobs[:1] if self.awaits_first_only else self.jobs
 
     def _free_blocks(self, kept_ids: set[int]) -> None:
-        for row_id in [place for place in self._shared_blocks if place not in kept_ids]:
+        for row_id in [key for key in self._shared_blocks if key not in kept_ids]:
             self._shared_blocks.pop(row_id)[1].free_memory()
 
 

@@ -9,5 +9,5 @@ WORKER_COUNT = 2
 
 @st.cache_resource(on_release=WorkerPool.close, show_spinner=False)
 def worker_pool() -> WorkerPool:
-    """The server's workers; the first page to call this starts them."""
+    """Return the server's worker pool, started at the first call."""
     return WorkerPool(workers=WORKER_COUNT)

@@ -1,7 +1,7 @@
-"""What brings a table or changes its schema: worked out beside the table in use, which stays as it is until then.
+"""Background jobs that bring a table or change its schema; the table in use stays until then.
 
-Data draws how far it is. A person may leave Data before its end, so every other page takes it in,
-too.
+Data draws how far a job is. A person may leave Data before its end, so every other page takes its
+result in, too.
 """
 
 from collections.abc import Callable
@@ -29,10 +29,9 @@ from .thread_jobs import close_job, get_or_start_job
 THREAD_KIND = "reading"
 MAX_CONCURRENT_JOBS = 2  # files and changes that the server works on at a time
 CANCELLED_TEXT = "Cancelled: the schema is as it was."
-UPLOAD_PROBLEM_KEY, SCHEMA_PROBLEM_KEY = (
-    "_upload_problem",
-    "_schema_problem",
-)  # what was wrong, until it is shown
+# What was wrong, until it is shown.
+UPLOAD_PROBLEM_KEY = "_upload_problem"
+SCHEMA_PROBLEM_KEY = "_schema_problem"
 SchemaChange = Callable[[Table, StatusCallback], None]
 
 
@@ -43,7 +42,10 @@ def start_table_upload(read_table: Callable[[Job], Table]) -> None:
 
 
 def start_schema_change(*changes: SchemaChange) -> None:
-    """Begin to change the schema, after what is under way; what cannot be changed so is said on the page."""
+    """Start changing the schema, after the changes under way.
+
+    A change that cannot be made is reported on the page.
+    """
     current = whole_table()
     running_change = _find_running_change(current)
     if running_change is not None:
@@ -70,7 +72,7 @@ def cancel_table_jobs() -> None:
 
 
 def draw_upload_progress() -> None:
-    """Draw how far an uploaded file is; at its end the page is drawn anew, with its table or with what is wrong."""
+    """Draw the progress of an upload; at its end redraw the page with its table or its error."""
     job = session().find_resource(TABLE_UPLOAD)
     if not isinstance(job, Job) or not wait_or_draw_progress(job, TABLE_UPLOAD):
         return
@@ -89,13 +91,17 @@ def draw_upload_progress() -> None:
 
 
 def draw_change_progress(current: Table) -> bool:
-    """Draw how far a change is, if one is under way; at its end the page is drawn anew with what became of it."""
+    """Draw the progress of a schema change; return whether one is under way.
+
+    At its end the page is drawn anew with what became of it.
+    """
     job = _find_running_change(current)
     if job is None:
         return False
     if not wait_or_draw_progress(job, SCHEMA_CHANGE):
         return True
-    (_, version, changes), outcome = job.key, job.result
+    _, version, changes = job.key
+    outcome = job.result
     close_job(SCHEMA_CHANGE)
     if job.state != JobState.DONE:
         store_schema_problem(current, job.error or CANCELLED_TEXT)
@@ -111,12 +117,15 @@ def draw_change_progress(current: Table) -> bool:
 
 
 def draw_stakeholder_change() -> bool:
-    """Draw how far a change is in the stakeholder view, where nothing else is drawn of the table with its rows."""
+    """Draw the progress of a schema change in the stakeholder view; return whether one runs.
+
+    Nothing else is drawn there of the table with its rows.
+    """
     return draw_change_progress(whole_table())
 
 
 def is_change_running(current: Table) -> bool:
-    """Whether a change of this table has not been taken in yet."""
+    """Return whether a change of this table has not been applied yet."""
     return _find_running_change(current) is not None
 
 
@@ -147,7 +156,10 @@ def show_schema_problem(current: Table) -> bool:
 
 
 def apply_finished_changes() -> bool:
-    """Whether what was typed on Data is in force, for a page that uses it; until then how far that is, drawn."""
+    """Apply finished changes; return False, with progress drawn, if one is still running.
+
+    It is for a page that uses what was typed on Data.
+    """
     with st.container():  # so that what is below keeps its place
         draw_upload_progress()
         show_upload_problem()

@@ -25,7 +25,7 @@ class LearningRun:
 
 @dataclass(eq=False)
 class LearningRuns(CaseRuns[LearningRun]):
-    """What a browser tab learns: the runs of one problem on its records, beside the records that are held out."""
+    """Runs of one learning problem in a browser tab, with the rows and the held-out rows."""
 
     def start(
         self,
@@ -34,20 +34,24 @@ class LearningRuns(CaseRuns[LearningRun]):
         planned: list[Case],
         finished_runs: Iterable[LearningRun] = (),
     ) -> None:
-        """Run what is not `finished_runs` yet; points of another problem are dropped, those of the same are kept."""
+        """Start the runs not in `finished_runs`; drop points of another problem.
+
+        Points of the same problem are kept.
+        """
         self.cancel()
         if self.requested != task:
             self.close()
-            self.requested, (self.problem, self.rows, self.reference) = task, problem_and_rows
-            self.outcomes = {found.point.key: found for found in finished_runs}
+            self.requested = task
+            self.problem, self.rows, self.reference = problem_and_rows
+            self.outcomes = {run.point.key: run for run in finished_runs}
         self.run(planned)
 
     def make_outcome(self, point: SweepPoint, result: RunResult | None) -> LearningRun:
-        """A run with its parameter, if it ended."""
+        """Return the run of a point, with its parameter if it ended."""
         return LearningRun(point, None if result is None else result.release.x)
 
     def error_table(self) -> pd.DataFrame:
-        """The finished runs as lines: algorithm, epsilon, seed, seconds and every error by name."""
+        """Return the finished runs as a table: algorithm, epsilon, seed, seconds, every error."""
         done = [run.point for run in self.planned_outcomes if run.point.state == "done"]
         lines = [
             {
@@ -62,7 +66,7 @@ class LearningRuns(CaseRuns[LearningRun]):
         return pd.DataFrame(lines)
 
     def coefficient_table(self, epsilon: float) -> pd.DataFrame:
-        """Coefficients of the finished runs at one ε as lines: algorithm, coefficient, value."""
+        """Return the finished runs' coefficients at one ε: algorithm, coefficient, value."""
         names = () if self.problem is None else self.problem.names
         lines = [
             {"algorithm": run.point.algorithm, "coefficient": name, "value": float(value)}

@@ -1,6 +1,10 @@
-"""Draw the Learning page's first part: one column's quantile, its private answer, and other methods for experts."""
+"""First part of the Learning page: one column's quantile and its private answer.
 
-from typing import Any
+Other methods are for experts.
+"""
+
+from dataclasses import dataclass
+from typing import Any, Self
 
 import numpy as np
 import pandas as pd
@@ -9,7 +13,7 @@ import streamlit as st
 from dpcore import ALGORITHMS, Budget, RiskMinimisation, Rows
 from dpcore.accuracy.meaning_of_epsilon import Promise, guess_tile_texts
 from dpcore.core.parameters import build_from_texts
-from dpcore.evaluation.output_laws import line_law, mean_excess_risk_by_mu
+from dpcore.evaluation.output_laws import LineLaw, line_law, mean_excess_risk_by_mu
 from dpcore.evaluation.sweeps.sweep import Case
 from dpcore.privacy.accounting import guarantee
 from dpcore.problems.parse_tasks import read_task, task_text
@@ -55,10 +59,11 @@ METHOD_SETTINGS = (  # registry name, what is special in words, and as settings
     ("objective_perturbation", "", {}),
     ("output_perturbation", "", {}),
 )
+# by title
 METHODS = {
     ALGORITHMS[name].about.title + suffix: (name, settings)
     for name, suffix, settings in METHOD_SETTINGS
-}  # by title
+}
 
 
 def choose_calibration(key_prefix: str) -> str:
@@ -83,7 +88,8 @@ def choose_calibration(key_prefix: str) -> str:
 
 def numeric_column_names(table: Table) -> list[str]:
     """Return the columns of numbers with public bounds."""
-    return [c.name for c in table.domain.columns if not c.values and c.missing != "category"]  # type: ignore
+    columns = table.domain.columns  # type: ignore[union-attr]
+    return [c.name for c in columns if not c.values and c.missing != "category"]
 
 
 def load_task(
@@ -103,7 +109,10 @@ def load_task(
 def draw_quantile(
     table: Table, left_container: Any, right_container: Any, expert_container: Any
 ) -> None:
-    """Draw the law of one column's private quantile with an example; other methods and the choice of μ for experts."""
+    """Draw the distribution of one column's private quantile, with an example.
+
+    Other methods and the choice of μ are for experts.
+    """
     names = numeric_column_names(table)
     if not names:
         left_container.info(
@@ -111,152 +120,232 @@ def draw_quantile(
             "schema on Data."
         )
         return
-    display_names = distinct_labels(names)
     with left_container:
-        title = st.container()
+        title_container = st.container()
         with inline_container():
-            column = st.selectbox(
-                "Column",
-                names,
-                format_func=display_names.get,
-                key="learn-column",
-                **persistent_widget_args(),
-            )
-            help_text = (
-                "50% is the median (50th percentile): half of the rows lie below that value."
-            )
-            level = st.slider(
-                "Rows below the value",
-                0.01,
-                0.99,
-                0.5,
-                0.01,
-                "percent",
-                key="level",
-                help=help_text,
-                bind="query-params",
-            )
-        unit = ({} if table.uploaded else UNITS).get(column, f"in {display_names[column]}")
+            column, level = _choose_quantile(names)
         chart_container = st.container()
         budget = parameter_widgets.budget_sliders(expert_container)
-    help_text = (
-        "A small μ lets the answer roam, a large one pulls it to the middle of the "
-        "public range. 1: as theory says."
+    with expert_container:
+        law_settings = _choose_law_settings()
+    view = QuantileView.compute(table, column, level, budget, law_settings)
+    with expert_container:
+        _draw_law_numbers(view)
+    with title_container:
+        _draw_title(view)
+    with chart_container:
+        draw_cautions(budget, table)
+        example = _draw_density(view)
+    with left_container:
+        _draw_promise_and_use(view, example)
+    with right_container:
+        _draw_radius_by_epsilon(view, table)
+    if expert_container.open:
+        with expert_container:
+            _draw_expert_tabs(view, table)
+
+
+@dataclass(frozen=True, kw_only=True)
+class QuantileView:
+    """A quantile of one column, the budget of its release, and the law of the private answer."""
+
+    column: str
+    level: float
+    display_name: str  # of the column
+    unit: str  # of its values
+    budget: Budget
+    law_settings: dict[str, Any]  # arguments of `line_law`
+    problem: RiskMinimisation
+    rows: Rows
+    law: LineLaw
+
+    @classmethod
+    def compute(
+        cls,
+        table: Table,
+        column: str,
+        level: float,
+        budget: Budget,
+        law_settings: dict[str, Any],
+    ) -> Self:
+        """Return the view of one column of a table. Raises InputError where there is no such law."""
+        problem, rows = load_task(table, task_text("quantile", column, quantile_level=level))
+        display_name = distinct_labels(numeric_column_names(table))[column]
+        return cls(
+            column=column,
+            level=level,
+            display_name=display_name,
+            unit=({} if table.uploaded else UNITS).get(column, f"in {display_name}"),
+            budget=budget,
+            law_settings=law_settings,
+            problem=problem,
+            rows=rows,
+            law=line_law(problem, rows, budget, **law_settings),
+        )
+
+    @property
+    def radius(self) -> float:
+        """Return how near the real value 9 of 10 private answers are."""
+        return self.law.radius_of_90_percent
+
+
+def _choose_quantile(names: list[str]) -> tuple[str, float]:
+    """Draw the widgets of what is asked; return a column and the share of rows below the value."""
+    column = st.selectbox(
+        "Column",
+        names,
+        format_func=distinct_labels(names).get,
+        key="learn-column",
+        **persistent_widget_args(),
     )
-    factor = expert_container.select_slider(
+    level = st.slider(
+        "Rows below the value",
+        0.01,
+        0.99,
+        0.5,
+        0.01,
+        "percent",
+        key="level",
+        help="50% is the median (50th percentile): half of the rows lie below that value.",
+        bind="query-params",
+    )
+    return column, level
+
+
+def _choose_law_settings() -> dict[str, Any]:
+    """Draw the widgets for experts; return the arguments of `line_law`."""
+    factor = st.select_slider(
         "μ, as a multiple of theory's",
         MU_FACTORS,
         1.0,
         parameter_widgets.format_setting,
         key="factor",
-        help=help_text,
+        help="A small μ lets the answer roam, a large one pulls it to the middle of the "
+        "public range. 1: as theory says.",
         bind="query-params",
     )
-    with expert_container:
-        calibration_choice = choose_calibration("line")
-        help_text = (
-            "Draws that share the budget. Each is centred at the one before and held "
-            "tighter by four times the μ."
-        )
-        stages = st.segmented_control(
-            "Stages",
-            list(STAGE_LABELS),
-            default=1,
-            required=True,
-            format_func=STAGE_LABELS.__getitem__,
-            key="line-stages",
-            help=help_text,
-            bind="query-params",
-        )
-    problem, rows = load_task(table, task_text("quantile", column, quantile_level=level))
-    law_settings = {"calibration": calibration_choice, "factor": factor, "stages": stages}
-    law = line_law(problem, rows, budget, **law_settings)
-    how = (
+    calibration_choice = choose_calibration("line")
+    stages = st.segmented_control(
+        "Stages",
+        list(STAGE_LABELS),
+        default=1,
+        required=True,
+        format_func=STAGE_LABELS.__getitem__,
+        key="line-stages",
+        help="Draws that share the budget. Each is centred at the one before and held "
+        "tighter by four times the μ.",
+        bind="query-params",
+    )
+    return {"calibration": calibration_choice, "factor": factor, "stages": stages}
+
+
+def _draw_law_numbers(view: QuantileView) -> None:
+    """State the numbers behind the law, and how it was computed."""
+    law = view.law
+    method_text = (
         "exactly"
         if law.stages == 1
         else f"after {law.stages} steps, by quadrature over the draw before"
     )
-    expert_container.caption(
-        f"n = {problem.n:,}, G = {problem.G:g}, R = {problem.R:g}, μ = {law.mu:.3g}, k = "
-        f"{law.k:.4g} in the first "
-        f"step ({how}). Mean error added {law.mean_excess_risk:.3g}."
+    st.caption(
+        f"n = {view.problem.n:,}, G = {view.problem.G:g}, R = {view.problem.R:g}, "
+        f"μ = {law.mu:.3g}, k = {law.k:.4g} in the first step ({method_text}). "
+        f"Mean error added {law.mean_excess_risk:.3g}."
     )
-    name = escape_markdown(display_names[column])
+
+
+def _draw_title(view: QuantileView) -> None:
+    """State how near the private answer is."""
+    name = escape_markdown(view.display_name)
     quantile_text = (
-        f"median {name}" if level == 0.5 else f"value with {level:.0%} of {name} below it"
+        f"median {name}" if view.level == 0.5 else f"value with {view.level:.0%} of {name} below it"
     )
-    with title:
-        draw_heading(
-            f"Protected {quantile_text}: within {law.radius_of_90_percent:.3g} "
-            f"{escape_markdown(unit)} of the real one, 9 times in 10"
-        )
-    with chart_container:
-        draw_cautions(budget, table)
-        density_table = pd.DataFrame({printable_text(column): law.x, "density": law.density})
-        example = np.interp(
-            0.7, np.cumsum(law.density) / law.density.sum(), law.x
-        )  # it moves with the curve
-        draw_chart_panel(
-            learning_charts.density_chart(law, example),
-            "Shaded: 9 of 10 protected values.",
-            density_table,
-            "density",
-        )
-    with left_container:
-        algorithm = build_from_texts(
-            ALGORITHMS["regularized_exponential"], {"stages": str(law.stages)}
-        )
-        promise = Promise.of_plan(algorithm.plan(problem, budget), adaptive=algorithm.adaptive)
-        show_tiles(
-            [guess_tile_texts(promise.max_guess_probability())],
-            f"Good for: saying “{example:.3g}, give or take {law.radius_of_90_percent:.2g} "
-            f"{unit}”. "
-            f"Not for: comparing groups under {2 * law.radius_of_90_percent:.3g} {unit} apart.",
-        )
-    with right_container:
-        errors = session().memoize(
-            "price",
-            (table.version, column, level, budget.delta, *law_settings.values()),
-            lambda: [
-                line_law(
-                    problem, rows, Budget(e, budget.delta), **law_settings
-                ).radius_of_90_percent
-                for e in EPSILONS
-            ],
-        )
-        draw_heading(
-            f"Within {errors[0]:.2g} {escape_markdown(unit)} at ε = {EPSILONS[0]:g}, "
-            f"{errors[-1]:.2g} at {EPSILONS[-1]:g}"
-        )
-        frame = pd.DataFrame({"epsilon": EPSILONS, "off": errors})
-        figure = epsilon_line_chart(
-            frame, {"off": "9 of 10 values"}, escape_figure_text(f"off by, {unit}", 28)
-        )
-        figure.add_scatter(
-            x=[budget.epsilon],
-            y=[law.radius_of_90_percent],
-            mode="markers",
-            marker={"size": 10, "color": SYNTHETIC},
-        )
-        draw_chart_panel(
-            figure, f"The protected value would use all of ε = {budget.epsilon:g}.", frame, "price"
-        )
-        with st.container(key="next", width="content"):
-            st.page_link("pages/release.py", label="**Go to Release**", icon=":material/publish:")
-        st.caption("There you publish a protected table. Its median has an error of its own.")
-    if expert_container.open:
-        with expert_container:
-            draw_tabs(
-                "line-part",
-                {
-                    "Other methods": lambda: _draw_other_methods(
-                        table, problem, rows, budget, (column, level)
-                    ),
-                    "Theory's choice of μ": lambda: _draw_risk_by_mu(
-                        problem, rows, budget, calibration_choice, law.mu
-                    ),
-                },
-            )
+    draw_heading(
+        f"Protected {quantile_text}: within {view.radius:.3g} "
+        f"{escape_markdown(view.unit)} of the real one, 9 times in 10"
+    )
+
+
+def _draw_density(view: QuantileView) -> float:
+    """Draw the law with an example that moves with the curve; return the example."""
+    law = view.law
+    density_table = pd.DataFrame({printable_text(view.column): law.x, "density": law.density})
+    example = np.interp(0.7, np.cumsum(law.density) / law.density.sum(), law.x)
+    draw_chart_panel(
+        learning_charts.density_chart(law, example),
+        "Shaded: 9 of 10 protected values.",
+        density_table,
+        "density",
+    )
+    return example
+
+
+def _draw_promise_and_use(view: QuantileView, example: float) -> None:
+    """State what an attacker learns at most, and what the answer is good for."""
+    algorithm = build_from_texts(
+        ALGORITHMS["regularized_exponential"], {"stages": str(view.law.stages)}
+    )
+    plan = algorithm.plan(view.problem, view.budget)
+    promise = Promise.of_plan(plan, adaptive=algorithm.adaptive)
+    show_tiles(
+        [guess_tile_texts(promise.max_guess_probability())],
+        f"Good for: saying “{example:.3g}, give or take {view.radius:.2g} {view.unit}”. "
+        f"Not for: comparing groups under {2 * view.radius:.3g} {view.unit} apart.",
+    )
+
+
+def _draw_radius_by_epsilon(view: QuantileView, table: Table) -> None:
+    """Draw how near the answer is for every ε, and the way to a release."""
+    budget = view.budget
+
+    def radius_at(epsilon: float) -> float:
+        epsilon_budget = Budget(epsilon, budget.delta)
+        law = line_law(view.problem, view.rows, epsilon_budget, **view.law_settings)
+        return law.radius_of_90_percent
+
+    radii = session().memoize(
+        "price",
+        (table.version, view.column, view.level, budget.delta, *view.law_settings.values()),
+        lambda: [radius_at(epsilon) for epsilon in EPSILONS],
+    )
+    draw_heading(
+        f"Within {radii[0]:.2g} {escape_markdown(view.unit)} at ε = {EPSILONS[0]:g}, "
+        f"{radii[-1]:.2g} at {EPSILONS[-1]:g}"
+    )
+    frame = pd.DataFrame({"epsilon": EPSILONS, "off": radii})
+    axis_title = escape_figure_text(f"off by, {view.unit}", 28)
+    figure = epsilon_line_chart(frame, {"off": "9 of 10 values"}, axis_title)
+    figure.add_scatter(
+        x=[budget.epsilon],
+        y=[view.radius],
+        mode="markers",
+        marker={"size": 10, "color": SYNTHETIC},
+    )
+    draw_chart_panel(
+        figure, f"The protected value would use all of ε = {budget.epsilon:g}.", frame, "price"
+    )
+    with st.container(key="next", width="content"):
+        st.page_link("pages/release.py", label="**Go to Release**", icon=":material/publish:")
+    st.caption("There you publish a protected table. Its median has an error of its own.")
+
+
+def _draw_expert_tabs(view: QuantileView, table: Table) -> None:
+    """Draw other methods, and the choice of μ."""
+    draw_tabs(
+        "line-part",
+        {
+            "Other methods": lambda: _draw_other_methods(
+                table, view.problem, view.rows, view.budget, (view.column, view.level)
+            ),
+            "Theory's choice of μ": lambda: _draw_risk_by_mu(
+                view.problem,
+                view.rows,
+                view.budget,
+                view.law_settings["calibration"],
+                view.law.mu,
+            ),
+        },
+    )
 
 
 def draw_cautions(budget: Budget, table: Table) -> None:
@@ -270,7 +359,10 @@ def draw_cautions(budget: Budget, table: Table) -> None:
 def _draw_risk_by_mu(
     problem: RiskMinimisation, rows: Rows, budget: Budget, calibration_choice: str, mu_in_use: float
 ) -> None:
-    """Draw the mean error that privacy adds (excess risk) against μ, with theory's μ and the one in use."""
+    """Draw the mean excess risk against μ, with the theory's μ and the one in use.
+
+    The excess risk is the error that privacy adds.
+    """
     mus, excess, theory_mu = mean_excess_risk_by_mu(
         problem, rows, budget, calibration=calibration_choice
     )
@@ -306,12 +398,15 @@ def plan_cases(names: list[str], budget: Budget, seeds: int) -> list[Case]:
     algorithms = {
         name: build_from_texts(ALGORITHMS[METHODS[name][0]], METHODS[name][1]) for name in names
     }
-    return [
-        Case(name=name, algorithm=algorithm, budget=Budget(epsilon, budget.delta), seed=seed)
-        for seed in range(seeds)
-        for epsilon in sorted({*EPSILONS, budget.epsilon})
-        for name, algorithm in algorithms.items()
-    ]
+    cases = []
+    for seed in range(seeds):
+        for epsilon in sorted({*EPSILONS, budget.epsilon}):
+            case_budget = Budget(epsilon, budget.delta)
+            cases += [
+                Case(name=name, algorithm=algorithm, budget=case_budget, seed=seed)
+                for name, algorithm in algorithms.items()
+            ]
+    return cases
 
 
 def best_method_sentence(runs: LearningRuns, frame: pd.DataFrame) -> str:
@@ -330,7 +425,10 @@ def best_method_sentence(runs: LearningRuns, frame: pd.DataFrame) -> str:
 
 
 def draw_excess_by_epsilon(runs: LearningRuns, key: str) -> None:
-    """Draw excess risk against ε with bands over repeats; name each method that lacks a run, and why."""
+    """Draw excess risk against ε with bands over repeats, and name each method without a run.
+
+    It says why that method lacks one.
+    """
     frame = runs.error_table()
     if not len(frame):
         if runs.ended:

@@ -1,4 +1,7 @@
-"""Draw the Learning page's part for experts: the exact privacy of the median, and where a printed theorem fails."""
+"""Expert part of the Learning page: the median's exact privacy, and a theorem's failure.
+
+It shows where a printed theorem fails.
+"""
 
 from typing import Any
 
@@ -23,7 +26,7 @@ MIN_QUADRATURE_DELTA = 1e-12  # below which quadrature says nothing
 def draw_exact_privacy(
     _table: Table, left_container: Any, right_container: Any, expert_container: Any
 ) -> None:
-    """Draw δ(ε) of the median beside the Gaussian's, exact calibration, and what Theorem 6.4 spends."""
+    """Draw δ(ε) of the median beside the Gaussian's, exact calibration, and Theorem 6.4's cost."""
     with right_container:
         budget = parameter_widgets.budget_sliders(expert_container)
         n = st.select_slider(
@@ -78,9 +81,8 @@ def _draw_privacy_curves(budget: Budget, n: int) -> None:
     frame = pd.DataFrame(
         {"epsilon": epsilons, "gaussian": gaussian_delta_curve(s, epsilons), "mechanism": exact}
     )
-    frame = frame.where(
-        (frame >= MIN_QUADRATURE_DELTA) | (frame.columns == "epsilon")
-    )  # a line ends there
+    # a line ends there
+    frame = frame.where((frame >= MIN_QUADRATURE_DELTA) | (frame.columns == "epsilon"))
     lines = {
         "gaussian": f"Gaussian noise, s = {s:.4g}: the promise",
         "mechanism": "the private median, exactly",
@@ -94,7 +96,6 @@ def _draw_privacy_curves(budget: Budget, n: int) -> None:
     figure = line_chart(
         frame, "epsilon", lines, ("privacy budget (ε)", "failure probability (δ)"), log="y"
     )
-    figure.update_layout(annotations=(), showlegend=True).update_yaxes(
-        dtick=2
-    )  # one line ends early
+    # one line ends early
+    figure.update_layout(annotations=(), showlegend=True).update_yaxes(dtick=2)
     draw_chart_panel(figure, summary, frame, "privacy-curve")

@@ -1,4 +1,7 @@
-"""Draw the Learning page's second part: the law of two weights, and the paper's sampler step by step."""
+"""Second part of the Learning page: two weights' distribution and the paper's sampler.
+
+The sampler is shown step by step.
+"""
 
 from typing import Any
 
@@ -6,7 +9,7 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
-from dpcore.evaluation.output_laws import plane_law, sampler_walk_on_invented_rows
+from dpcore.evaluation.output_laws import PlaneLaw, plane_law, sampler_walk_on_invented_rows
 from dpcore.problems.losses import Logistic
 from dpcore.problems.parse_tasks import task_text
 
@@ -47,10 +50,10 @@ def _draw_weight_law(
     """Draw predictions of many private draws, and the law of their two weights for experts."""
     with right_container:
         loss, target = choose_loss_and_target(options, "plane-")
-        others = [name for name in numeric_column_names(table) if name != target]
+        features = [name for name in numeric_column_names(table) if name != target]
         feature = st.selectbox(
             "From the column",
-            others,
+            features,
             format_func=printable_text,
             key=f"plane-feature-{target}",
             **persistent_widget_args(),
@@ -65,6 +68,18 @@ def _draw_weight_law(
     )
     problem, rows = load_task(table, text)
     law = plane_law(problem, rows, budget, calibration=calibration_choice)
+    with left_container:
+        draw_cautions(budget, table)
+        is_probability = isinstance(problem.loss, Logistic)
+        _draw_predictions(law, table, feature, target, is_probability=is_probability)
+    with expert_container:
+        _draw_weights(law, feature)
+
+
+def _draw_predictions(
+    law: PlaneLaw, table: Table, feature: str, target: str, *, is_probability: bool
+) -> None:
+    """Draw the predictions of many private draws, beside the one without privacy."""
     columns = {c.name: c for c in table.domain.columns}  # type: ignore[union-attr]
     feature_column = columns[feature]
     x = np.linspace(float(feature_column.low or 0), float(feature_column.high or 1), 60)
@@ -72,9 +87,9 @@ def _draw_weight_law(
     lines = np.outer(law.draws[:, 0], scaled) + law.draws[:, 1:] / np.sqrt(2)
     optimal_line = law.optimum[0] * scaled + law.optimum[1] / np.sqrt(2)
     title = printable_text(target)
-    is_probability = isinstance(problem.loss, Logistic)
     if is_probability:
-        lines, optimal_line = (1 / (1 + np.exp(-value)) for value in (lines, optimal_line))
+        lines = 1 / (1 + np.exp(-lines))
+        optimal_line = 1 / (1 + np.exp(-optimal_line))
         title = f"chance that {title} is {printable_text(columns[target].labels[1])}"
     frame = pd.DataFrame(
         {
@@ -85,39 +100,33 @@ def _draw_weight_law(
         }
     )
     largest_gap = float((frame["highest"] - frame["lowest draw"]).max())
-    with left_container:
-        draw_cautions(budget, table)
-        gap_text = f"{100 * largest_gap:.0f} points" if is_probability else f"{largest_gap:.3g}"
-        summary = (
-            f"You would publish one thin line, drawn by chance. They differ by {gap_text} at "
-            "most. The dashed "
-            "one is real."
-        )
-        draw_chart_panel(
-            learning_charts.prediction_lines_chart(
-                x, lines[:30], optimal_line, (feature, title), is_probability
-            ),
-            summary,
-            frame,
-            "fans",
-        )
+    gap_text = f"{100 * largest_gap:.0f} points" if is_probability else f"{largest_gap:.3g}"
+    summary = (
+        f"You would publish one thin line, drawn by chance. They differ by {gap_text} at most. "
+        "The dashed one is real."
+    )
+    figure = learning_charts.prediction_lines_chart(
+        x, lines[:30], optimal_line, (feature, title), is_probability
+    )
+    draw_chart_panel(figure, summary, frame, "fans")
+
+
+def _draw_weights(law: PlaneLaw, feature: str) -> None:
+    """Draw where the two weights fall."""
     weight_names = (f"weight of {printable_text(feature)}", "constant")
     weight_deviations = law.draws.std(0)
     summary = (
         f"Darker: more likely. Each dot is one of {len(law.draws)} draws. They spread by "
-        f"{weight_deviations[0]:.3g} "
-        "across and "
-        f"{weight_deviations[1]:.3g} up, most where the error hardly changes. Along a grey line "
-        "it is the same."
+        f"{weight_deviations[0]:.3g} across and {weight_deviations[1]:.3g} up, most where the "
+        "error hardly changes. Along a grey line it is the same."
     )
-    with expert_container:
-        draw_heading("Where the two weights fall")
-        draw_chart_panel(
-            learning_charts.coefficient_plane_chart(law, weight_names),
-            summary,
-            pd.DataFrame(law.draws, columns=pd.Index(weight_names)),
-            "plane",
-        )
+    draw_heading("Where the two weights fall")
+    draw_chart_panel(
+        learning_charts.coefficient_plane_chart(law, weight_names),
+        summary,
+        pd.DataFrame(law.draws, columns=pd.Index(weight_names)),
+        "plane",
+    )
 
 
 def _draw_sampler_steps() -> None:

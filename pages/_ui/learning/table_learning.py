@@ -1,4 +1,7 @@
-"""Draw the Learning page's third part: a classifier or a regression by every method, over ε and repeats."""
+"""Third part of the Learning page: a classifier or a regression by every method.
+
+It runs over ε and repeats.
+"""
 
 import json
 from dataclasses import replace
@@ -28,9 +31,8 @@ from ..session import (
 from .learning_runs import LearningRun, LearningRuns
 from .quantile import METHODS, draw_cautions, draw_excess_by_epsilon, load_task, plan_cases
 
-OPENING_RUNS_FILE = (
-    Path(__file__).parents[3] / "assets" / "learning.json"
-)  # made by `python -m tests.make_assets`
+# made by `python -m tests.make_assets`
+OPENING_RUNS_FILE = Path(__file__).parents[3] / "assets" / "learning.json"
 LOSS_LABELS = {
     "logistic": "a chance (logistic)",
     "hinge": "yes or no (hinge)",
@@ -51,7 +53,8 @@ DEFAULT_METHODS = [
 def target_columns(table: Table, loss: str) -> list[Column]:
     """Return the columns that a loss can have as its target."""
     needs_binary = loss in ("logistic", "hinge")
-    columns = (c for c in table.domain.columns if c.missing != "category")  # type: ignore[union-attr]
+    domain_columns = table.domain.columns  # type: ignore[union-attr]
+    columns = (c for c in domain_columns if c.missing != "category")
     return [c for c in columns if (c.size == 2 if needs_binary else not c.values)]
 
 
@@ -83,13 +86,16 @@ def choose_loss_and_target(options: list[tuple[str, str]], key_prefix: str) -> t
 
 
 def train_test_split(problem: RiskMinimisation, rows: Rows) -> tuple[RiskMinimisation, Rows, Rows]:
-    """Return the problem on the rows that methods learn from, these rows, and those that test them."""
+    """Return the problem on the training rows, the training rows, and the test rows."""
     training_rows, held_out = split_rows(rows, HELD_OUT_SHARE, 0)
     return replace(problem, n=training_rows.n), training_rows, held_out
 
 
 def opening_runs(table: Table, text: str, radius: Any) -> list[LearningRun]:
-    """Return the runs made beforehand for what the page opens with on its sample; none for anything else."""
+    """Return the precomputed runs of the page's opening settings; none for anything else.
+
+    They were made beforehand for what the page opens with on its sample.
+    """
     stored = json.loads(OPENING_RUNS_FILE.read_text(encoding="utf-8"))
     task = [table.name, table.schema, table.unit.most_rows, text, radius]
     if table.uploaded or table.unit.person is not None or task != stored["asked"]:
@@ -101,7 +107,10 @@ def opening_runs(table: Table, text: str, radius: Any) -> list[LearningRun]:
 def draw_table_learning(
     table: Table, left_container: Any, right_container: Any, expert_container: Any
 ) -> None:
-    """Draw the error that privacy adds, then what the methods are worth on new people and how their weights spread."""
+    """Draw the excess error, the methods' accuracy on new people, and their weights' spread.
+
+    The excess error is what privacy adds.
+    """
     options = loss_target_pairs(table)
     if not options:
         left_container.info(
@@ -110,77 +119,90 @@ def draw_table_learning(
         return
     with right_container:
         loss, target = choose_loss_and_target(options, "")
-        others = [name for name in table.domain.names if name != target]  # type: ignore[union-attr]
-        feature_names = st.multiselect(
-            "From these columns",
-            others,
-            others[:4],
-            format_func=distinct_labels(others).get,
-            key=f"features-{target}",
-            **persistent_widget_args(),
-        )
+        feature_names = _choose_features(table, target)
     with left_container:
         draw_heading(f"How well do other columns predict {escape_markdown(target)}?")
         budget = parameter_widgets.budget_sliders(expert_container)
-    help_text = (
-        "How large weights may be: public, chosen by you. Auto: 10 for a classifier, "
-        "else from public bounds."
-    )
-    radius = expert_container.select_slider(
-        "R, radius of the region",
-        [parameter_widgets.AUTO, *RADIUS_OPTIONS],
-        parameter_widgets.AUTO,
-        parameter_widgets.format_setting,
-        key="radius",
-        help=help_text,
-        bind="query-params",
-    )
-    methods = expert_container.multiselect(
-        "Methods", list(METHODS), DEFAULT_METHODS, key="learners", bind="query-params"
-    )
-    seeds = expert_container.number_input(
-        "Repeats", 1, 20, 3, key="table-seeds", bind="query-params"
-    )
+    with expert_container:
+        radius, methods, seeds = _choose_expert_settings()
     if not feature_names:
         left_container.info("Choose at least one column to predict from.")
         return
-    text = task_text(
-        loss,
-        target,
-        quantile_level=0.9 if loss == "quantile" else None,
-        features=tuple(feature_names),
-    )
+    quantile_level = 0.9 if loss == "quantile" else None
+    features = tuple(feature_names)
+    text = task_text(loss, target, quantile_level=quantile_level, features=features)
     problem, training_rows, held_out = train_test_split(
         *load_task(table, text, None if radius == parameter_widgets.AUTO else float(radius))
     )
     runs = session().get_or_create("classifier", LearningRuns)
     task = (table.version, text, radius, budget.delta)
-    cases = plan_cases(methods, budget, int(seeds))
+    cases = plan_cases(methods, budget, seeds)
     stored_runs = opening_runs(table, text, radius)
+    is_all_stored = {case.key for case in cases} <= {run.point.key for run in stored_runs}
     pressed = right_container.button(
         "Learn", type="primary", icon=":material/play_arrow:", key="run-table"
     )
     with left_container:
         draw_cautions(budget, table)
-        if pressed or (
-            runs.requested is None
-            and {case.key for case in cases} <= {run.point.key for run in stored_runs}
-        ):
+        if pressed or (runs.requested is None and is_all_stored):
             runs.start(task, (problem, training_rows, held_out), cases, stored_runs)
-        wait_or_draw_progress(runs.group, "table", wait_first=False)
-        if runs.requested is not None and runs.requested != task:
-            st.warning("What is drawn belongs to other settings. Press “Learn” to renew it.")
-        draw_excess_by_epsilon(runs, "excess")
+        _draw_learning_runs(runs, task)
         st.caption(f"Methods learn from {training_rows.n:,} rows; {held_out.n:,} rows test them.")
     expert_container.caption(f"{problem.d} weights (d), R = {problem.R:g}, G = {problem.G:.4g}.")
-    if len(runs.error_table()):
-        accuracy_tab, coefficient_tab = st.tabs(
-            ("People it has not seen", "How far its weights spread")
-        )
-        with accuracy_tab:
-            _draw_population_scores(runs)
-        with coefficient_tab:
-            _draw_coefficients(runs, budget)
+    _draw_result_tabs(runs, budget)
+
+
+def _choose_features(table: Table, target: str) -> list[str]:
+    """Draw the list of the columns to predict from: all but the target."""
+    names = [name for name in table.domain.names if name != target]  # type: ignore[union-attr]
+    return st.multiselect(
+        "From these columns",
+        names,
+        names[:4],
+        format_func=distinct_labels(names).get,
+        key=f"features-{target}",
+        **persistent_widget_args(),
+    )
+
+
+def _choose_expert_settings() -> tuple[Any, list[str], int]:
+    """Draw the widgets for experts; return the radius, the methods, and the repeats of each."""
+    radius = st.select_slider(
+        "R, radius of the region",
+        [parameter_widgets.AUTO, *RADIUS_OPTIONS],
+        parameter_widgets.AUTO,
+        parameter_widgets.format_setting,
+        key="radius",
+        help="How large weights may be: public, chosen by you. Auto: 10 for a classifier, "
+        "else from public bounds.",
+        bind="query-params",
+    )
+    methods = st.multiselect(
+        "Methods", list(METHODS), DEFAULT_METHODS, key="learners", bind="query-params"
+    )
+    seeds = st.number_input("Repeats", 1, 20, 3, key="table-seeds", bind="query-params")
+    return radius, methods, int(seeds)
+
+
+def _draw_learning_runs(runs: LearningRuns, task: tuple[Any, ...]) -> None:
+    """Draw the progress of the runs, and the error that privacy adds in those that ended."""
+    wait_or_draw_progress(runs.group, "table", wait_first=False)
+    if runs.requested is not None and runs.requested != task:
+        st.warning("What is drawn belongs to other settings. Press “Learn” to renew it.")
+    draw_excess_by_epsilon(runs, "excess")
+
+
+def _draw_result_tabs(runs: LearningRuns, budget: Budget) -> None:
+    """Draw what the methods are worth on new people, and how their weights spread."""
+    if not len(runs.error_table()):
+        return
+    accuracy_tab, coefficient_tab = st.tabs(
+        ("People it has not seen", "How far its weights spread")
+    )
+    with accuracy_tab:
+        _draw_population_scores(runs)
+    with coefficient_tab:
+        _draw_coefficients(runs, budget)
 
 
 def _draw_population_scores(runs: LearningRuns) -> None:

@@ -1,4 +1,7 @@
-"""Bars of a lesson that follow ε, at every stop of the slider; the charts of the page follow where it is let go."""
+"""Bars of a lesson that follow ε at every stop of the slider.
+
+The charts of the page follow where the slider is let go.
+"""
 
 from collections.abc import Sequence
 
@@ -16,14 +19,13 @@ from ..components import (
 from ..session import set_widget_value
 from .lesson_answers import format_in_unit
 
-EPSILON_STOPS = [
-    epsilon for epsilon in EPSILON_OPTIONS if epsilon >= 0.1
-]  # what happens below dwarfs the rest
+# what happens below dwarfs the rest
+EPSILON_STOPS = [epsilon for epsilon in EPSILON_OPTIONS if epsilon >= 0.1]
 
 
 @hide_in_stakeholder_view
 def draw_bars(title: str, names: Sequence[str], values: np.ndarray, unit: str, key: str) -> None:
-    """Draw the bars, the median of the repeats as the answer names it, and their slider, and below all as a table.
+    """Draw bars of the repeats' medians with an ε slider, and all values as a table.
 
     `values` are (seeds, ε, bars).
     """
@@ -46,8 +48,8 @@ def draw_bars(title: str, names: Sequence[str], values: np.ndarray, unit: str, k
         labels=names,
         real=None,
         synthetic=median[None],
-        words=[[f"{text}." for text in bar_texts]],
-        shown="median",
+        sentences=[[f"{text}." for text in bar_texts]],
+        moving_bars_name="median",
         unit=unit,
         repeats=values,
     )

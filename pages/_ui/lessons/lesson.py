@@ -1,4 +1,7 @@
-"""Lessons as links: a preset of Explore, a prediction, the answer; it is what runs say, made once and never typed."""
+"""Lessons as links: a preset of Explore, a prediction, and the answer from runs.
+
+The answer is what runs say, made once and never typed.
+"""
 
 import json
 import tomllib
@@ -30,20 +33,23 @@ from .lesson_answers import (
     format_in_unit,
 )
 
-LESSON_RUNS_FILE = (
-    Path(__file__).parents[3] / "assets" / "lessons.json"
-)  # made by `python -m tests.make_assets`
+# made by `python -m tests.make_assets`
+LESSON_RUNS_FILE = Path(__file__).parents[3] / "assets" / "lessons.json"
 SEEDS = (0, 1, 2, 3, 4)
 DELTA = 1e-9  # that of Explore, unless somebody moves it
+# of lessons without marks
 DECISION_RULES = {
     "population": decide_sampling_lesson,
     "unseen-rule": decide_rule_lesson,
-}  # of lessons without marks
+}
 
 
 @value_object
 class Bar:
-    """A bar of a lesson: its name, which error of a run it is, and what is `changed` in the lesson's settings."""
+    """Bar of a lesson: its name, which error of a run it shows, and its changed settings.
+
+    `changed` is what differs from the lesson's settings.
+    """
 
     name: str
     measure: str
@@ -52,12 +58,14 @@ class Bar:
 
 @value_object
 class Lesson:
-    """A question to predict before the charts are shown; `settings` are Explore's address, the algorithm by name.
+    """Question to predict before the charts are shown, with Explore settings and answers.
 
-    The right one of the `answers` is what `decide` finds, from the medians of its bars or from
-    theory; without it, the one of the `marks` that the ratio of two bars is nearest to, with the
-    `finding` in words. The card of a lesson shows its `known` bar and asks for the `hidden` one,
-    each by its ε and its place among the bars.
+    `settings` are Explore's address, the algorithm by name. The right one of the `answers` is what
+    `decide` returns, from the medians of its bars or from theory; without it, the one of the
+    `marks`
+    that the ratio of two bars is nearest to, with the `finding` in words. The card of a lesson
+    shows
+    its `known` bar and asks for the `hidden` one, each by its ε and its position among the bars.
     """
 
     title: str
@@ -68,7 +76,7 @@ class Lesson:
     key: str = ""  # the name of the lesson in an address, if it is among Explore's
     settings: dict[str, str] = field(default_factory=dict)
     task: str = ""  # what a class does, on the card
-    known: BarPosition = (1.0, 0)
+    reference: BarPosition = (1.0, 0)
     hidden: BarPosition = (1.0, 1)
     remember: str = ""  # the one sentence that stays
     bars: Sequence[Bar] = ()  # they follow ε, drawn with the answer
@@ -76,16 +84,15 @@ class Lesson:
     unit: str = "people"  # of the bars
     marks: Sequence[float] = ()
     finding: str = ""
-    words: Sequence[str] = ()  # of the glossary, explained beside the question
+    glossary_terms: Sequence[str] = ()  # of the glossary, explained beside the question
 
     def link(self, *, large: bool) -> str:
         """Return the address of the lesson, relative to the app, in `large` type or not."""
-        title = ALGORITHMS[
-            self.settings["algorithm"]
-        ].about.title  # what the widget writes into the address
+        # what the widget writes into the address
+        title = ALGORITHMS[self.settings["algorithm"]].about.title
         presenter_query = {"present": "true"} if large else {}
         return "explore?" + urlencode(
-            {"lesson": self.key} | self.settings | {"algorithm": title} | presenter_query
+            {"lesson": self.key, **self.settings, "algorithm": title, **presenter_query}
         )
 
     def run_definition(self) -> dict[str, Any]:
@@ -105,7 +112,7 @@ class Lesson:
         if self.decide is not None:
             return self.decide(medians)
         return decide_by_ratio(
-            medians, self.known, self.hidden, self.marks, self.finding, self.unit
+            medians, self.reference, self.hidden, self.marks, self.finding, self.unit
         )
 
     @property
@@ -116,18 +123,19 @@ class Lesson:
     @property
     def visible_bars(self) -> list[float]:
         """The known bar, and the hidden one once it is revealed, in the median of their repeats."""
+        positions = [self.reference, self.hidden] if self.is_revealed else [self.reference]
         return [
             np.median(self.values[:, dragged_answers.EPSILON_STOPS.index(at), bar])
-            for at, bar in (self.known, self.hidden)[: 1 + self.is_revealed]
+            for at, bar in positions
         ]
 
     def draw_card(self) -> None:
         """Draw what is seen, on one scale with all lessons about the same sample."""
         st.caption(self.shows)
-        is_same_epsilon = self.known[0] == self.hidden[0]
+        is_same_epsilon = self.reference[0] == self.hidden[0]
         names = [
             self.bars[bar].name if is_same_epsilon else f"ε = {format_setting(at)}"
-            for at, bar in (self.known, self.hidden)
+            for at, bar in (self.reference, self.hidden)
         ]
         sample_maxima = (
             max(other.visible_bars)
@@ -171,20 +179,23 @@ LESSONS = read_lessons()
 
 
 def lesson_in_address() -> Lesson | None:
-    """The lesson that the address names; one that nobody knows is noted."""
+    """Return the lesson that the address names, if any; note an unknown one for a warning."""
     address_link.discard_unknown_value("lesson", LESSONS)
     return LESSONS.get(st.query_params.get("lesson", ""))
 
 
 def draw_prediction(current: Lesson) -> bool:
-    """Draw the lesson's panel; return whether the prediction was made and the charts may be shown."""
+    """Draw the lesson's panel; return whether the prediction was made.
+
+    Then the charts may be shown.
+    """
     number = f" {list(LESSONS).index(current.key) + 1} of {len(LESSONS)}" if current.key else ""
     with st.container(border=True, key=f"lesson-{current.title}"):
         # the chart beside its question, on one slide
         question_column, chart_column = st.columns(2 if current.bars else [1, 1e-9])
         with question_column:
             st.subheader(f"Lesson{number}: {current.title}", anchor=False)
-            help_text = glossary_tooltip(*current.words)
+            help_text = glossary_tooltip(*current.glossary_terms)
             guess = st.radio(
                 current.question,
                 current.answers,

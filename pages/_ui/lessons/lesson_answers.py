@@ -7,9 +7,8 @@ from dpcore.core.numbers import format_count
 from dpcore.core.types import value_object
 
 BarPosition = tuple[float, int]  # of a bar: its ε, and its place among the bars
-Medians = Mapping[
-    float, Sequence[float]
-]  # what each bar of a lesson is in the median of its repeats, by ε
+# what each bar of a lesson is in the median of its repeats, by ε
+Medians = Mapping[float, Sequence[float]]
 
 
 @value_object
@@ -58,7 +57,7 @@ def decide_by_ratio(
 
 
 def decide_sampling_lesson(medians: Medians) -> LessonFinding:
-    """Return how the largest error falls from ε = 0.1 to 10: about the table, and about its population."""
+    """Return how the largest error falls from ε = 0.1 to 10: for the table and its population."""
     table, people = zip(medians[0.1], medians[10.0], strict=True)
     sentence = (
         f"the largest error about these people falls from {table[0]:.0f} to {table[1]:.0f} "
@@ -71,7 +70,10 @@ def decide_sampling_lesson(medians: Medians) -> LessonFinding:
 
 
 def decide_rule_lesson(medians: Medians) -> LessonFinding:
-    """Return how often rows made from pairs of columns keep a rule that no pair shows: always, mostly or in half."""
+    """Return how often synthetic rows from pairs of columns keep a rule that no pair shows.
+
+    The answers are always, mostly or in half.
+    """
     pairs, evolved = medians[10.0]
     sentence = (
         f"the third column is right in {pairs:.1%} of rows made from pairs, in "

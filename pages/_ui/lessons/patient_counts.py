@@ -1,4 +1,4 @@
-"""The problem that all lessons are about: two counts that give one patient away, and the same with noise."""
+"""Problem that all lessons are about: two exact counts reveal one patient, noise hides it."""
 
 import numpy as np
 import streamlit as st
@@ -20,7 +20,7 @@ def noisy_counts() -> np.ndarray:
 
 
 def draw_problem() -> None:
-    """Say what two exact counts tell about the patient who came between them, and what noise hides."""
+    """Draw what two exact counts reveal about the patient who came between, and noise hides."""
     counts = noisy_counts()
     st.markdown(
         "| Ill people | yesterday | today | only Anna came since |\n|---|---|---|---|\n"

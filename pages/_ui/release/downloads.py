@@ -21,9 +21,8 @@ from dpcore.release.evidence.card import SEVERAL_ROWS_CAVEAT
 from ..components import draw_heading, show_tiles
 from ..session import escape_markdown
 
-FILE_LABELS = tomllib.loads(
-    Path(__file__).with_suffix(".toml").read_text(encoding="utf-8")
-)  # by name
+# by name
+FILE_LABELS = tomllib.loads(Path(__file__).with_suffix(".toml").read_text(encoding="utf-8"))
 BUTTON_FILES = ("card.html", "synthetic.csv")  # each has a button of its own, all others one list
 PUBLISH_TEXT = "**After signing, you may publish everything.**"
 OUTPUTS_TEXT = (
@@ -35,7 +34,7 @@ SCHEMA_OUTPUT_TEXT = "- **Schema**, as measured by this release; later releases 
 
 
 def zip_files(files: dict[str, bytes]) -> bytes:
-    """All files in one ZIP."""
+    """Return one ZIP archive of all files."""
     buffer = io.BytesIO()
     with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as zip_file:
         for name, content in files.items():
@@ -46,7 +45,7 @@ def zip_files(files: dict[str, bytes]) -> bytes:
 def draw_download_all(
     load_files: Callable[[], dict[str, bytes]], title: str, **button_args: Any
 ) -> None:
-    """Draw the button that hands over all files of a release in one ZIP, which is `title` after it."""
+    """Draw a download button for all files of a release in one ZIP, named after `title`."""
     name = re.sub(r"[^\w]+", "-", title).strip("-") or "release"
     st.download_button(
         "All files (ZIP)",
@@ -60,7 +59,10 @@ def draw_download_all(
 
 
 def draw_release_outputs(files: dict[str, bytes]) -> None:
-    """What was released, what it means and what it cost, and all downloads; none of them runs anything again."""
+    """Draw what was released, what it means and cost, and all downloads.
+
+    None of them runs anything again.
+    """
     facts = json.loads(files["release.json"])
     dataset = facts["dataset"]
     number = len(json.loads(files["account.json"])["releases"])
@@ -109,7 +111,7 @@ def draw_release_outputs(files: dict[str, bytes]) -> None:
 
 
 def _draw_download(files: dict[str, bytes], name: str, label: str = "") -> None:
-    """A button for one file, named by its words unless `label` is given."""
+    """Draw a download button for one file, with a usual label unless `label` is given."""
     st.download_button(
         label or FILE_LABELS[name],
         files[name],

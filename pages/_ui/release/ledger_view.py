@@ -19,7 +19,10 @@ from .downloads import draw_download_all
 
 
 def draw_ledger(ledger: Path | None, data_sets: Sequence[DataSet]) -> None:
-    """Data sets, releases, the check of every entry, and files of earlier releases; nothing before the first one."""
+    """Draw the ledger's data sets and releases, its verification, and earlier releases' files.
+
+    Nothing is drawn before the first release.
+    """
     if ledger is None or not data_sets:
         return
     _draw_earlier_releases(ledger)
@@ -85,7 +88,10 @@ def _show_verification(ledger: Path) -> None:
 
 
 def _draw_earlier_releases(ledger: Path) -> None:
-    """Releases whose files are still beside the ledger, to take along again; that never spends."""
+    """Draw downloads of earlier releases whose files are still beside the ledger.
+
+    Downloading never spends.
+    """
     release_by_entry = {}
     for claim in sorted(releases_folder(ledger).glob("*/release.json")):
         try:
@@ -124,10 +130,10 @@ def _draw_earlier_releases(ledger: Path) -> None:
 
 
 def read_folder_files(folder: Path) -> dict[str, bytes]:
-    """The files of a folder: their bytes by name."""
+    """Return the files of a folder: their bytes by name."""
     return {path.name: path.read_bytes() for path in sorted(folder.iterdir()) if path.is_file()}
 
 
 def releases_folder(ledger: Path) -> Path:
-    """Where releases are kept beside their ledger."""
+    """Return the folder beside the ledger where its releases are kept."""
     return ledger.parent / f"{ledger.stem}-releases"

@@ -1,4 +1,4 @@
-"""A release whose schema is measured first: what is read for it beforehand, and what its preview says."""
+"""Release whose schema is measured first: what is read for it beforehand, and its preview."""
 
 from collections.abc import Sequence
 from functools import partial
@@ -28,7 +28,7 @@ READ_JOB = "read-for-release"  # its name in a session
 
 
 def draw_schema_share(table: Table, names: Sequence[str], budget: Budget) -> None:
-    """The widget for the schema's share, where some of the chosen columns are to be measured."""
+    """Draw the widget for the schema's budget share, if chosen columns are to be measured."""
     unknown_count = (
         0
         if table.partial_schema is None
@@ -39,9 +39,10 @@ def draw_schema_share(table: Table, names: Sequence[str], budget: Budget) -> Non
 
 
 def prepare_measured_release(request: ReleaseRequest, table: Table) -> PreparedRelease | None:
-    """The request planned with placeholders, on cells that were read beside the page; None until they are.
+    """Return the release planned with placeholders; None until its columns are read.
 
-    Where none of the chosen columns is to be measured it is like any other release.
+    They are read beside the page. Where none of the chosen columns is to be measured it is like any
+    other release.
     """
     schema = table.partial_schema.project(request.workload.domain.names)  # type: ignore[union-attr]
     records = _read_records(table, schema)
@@ -60,7 +61,10 @@ def prepare_measured_release(request: ReleaseRequest, table: Table) -> PreparedR
 
 
 def draw_measurement_preview(ready: PartialSchemaRelease) -> None:
-    """What every column to be measured costs, and how far off it may be; what the plan below is made with."""
+    """Draw the cost and predicted error of each column to be measured.
+
+    It also says with which placeholders the plan below is made.
+    """
     schema_plan = ready.schema_plan
     division = ready.division
     schema_part = division.schema_cost / (division.schema_cost + division.algorithm_cost)
@@ -81,13 +85,13 @@ def draw_measurement_preview(ready: PartialSchemaRelease) -> None:
 
 
 def total_epsilon(ready: PartialSchemaRelease) -> float:
-    """The ε of all that schema and algorithm may ever spend: what is reserved."""
+    """Return the ε reserved: all that schema and algorithm may ever spend."""
     accountant = ready.division.accounting.of_events(ready.events)
     return accountant.epsilon(ready.request.budget.delta)
 
 
 def _read_records(table: Table, schema: PartialSchema) -> PartialSchemaRows | None:
-    """What can be read beforehand; None while it is read, or where it cannot be."""
+    """Return the columns read beforehand; None while they are read, or if they cannot be."""
     read_records = partial(_read_open_records, table.frame, schema, table.unit)
     return job_result(
         READ_JOB,

@@ -1,4 +1,4 @@
-"""The one place of the pages where a budget is spent: a token that works once, a thread that releases, its outcome."""
+"""Spending of a budget, only here among the pages: a one-time token, a thread, its outcome."""
 
 import threading
 import uuid
@@ -40,7 +40,10 @@ class ReleaseDesk:
         return self.job is not None and self.job.state == JobState.DONE
 
     def offer(self, plan: Any) -> str:
-        """The token that releases `plan`, a new one for another plan; "" while a release is under way or shown."""
+        """Return the one-time token that releases `plan`; "" if a release is under way or shown.
+
+        Another plan gets a new token.
+        """
         with self._lock:
             if self.job is not None:
                 return ""
@@ -50,7 +53,10 @@ class ReleaseDesk:
             return self.token
 
     def start(self, token: str, ready: PreparedRelease, ledger: Path) -> None:
-        """Release, if `token` is the one on offer; a second press finds it used and does nothing."""
+        """Start the release, if `token` is the one on offer.
+
+        A second press finds it used and does nothing.
+        """
         with self._lock:
             if not token or token != self.token or self.job is not None:
                 return
@@ -59,7 +65,10 @@ class ReleaseDesk:
             self.job = start_job("release", lambda work: _run_release(work, ready, ledger, token))
 
     def close(self) -> None:
-        """Let go of what was offered and released; a release under way goes on, its files are kept by the ledger."""
+        """Drop the offer and the finished release.
+
+        A release under way goes on, its files are kept by the ledger.
+        """
         with self._lock:
             self.token = ""
             self.offered_plan = None
@@ -92,5 +101,5 @@ def _run_release(job: Job, ready: PreparedRelease, ledger: Path, token: str) -> 
 
 
 def current_desk() -> ReleaseDesk:
-    """The desk of the calling tab."""
+    """Return the release desk of the calling tab."""
     return session().get_or_create(RELEASE_DESK, ReleaseDesk)

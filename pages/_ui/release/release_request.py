@@ -1,4 +1,7 @@
-"""What is to be released: the data set's name and budget, questions, algorithm, ε and δ, and what leaves."""
+"""Release request: data set and total budget, queries, algorithm, ε, δ, and released files.
+
+Also the plan's check against the ledger, and its cost.
+"""
 
 import tempfile
 from bisect import bisect_left
@@ -26,6 +29,7 @@ from dpcore.privacy.accounting import (
     budget_warnings,
     events_from_json,
 )
+from dpcore.queries import Workload
 from dpcore.release import tiles as tiled
 from dpcore.release.data_set import MAX_NAME_CHARS, DataSet, Reservation
 from dpcore.release.ledger.chain import is_new_ledger
@@ -64,13 +68,10 @@ from . import measured_release
 
 NOISE_LABELS = {"auto": "exact where possible", "exact": "exact", "float": "floating point"}
 MAX_REASON_CHARS = 1000  # characters
-LEDGER_CHECK_JOB, THREAD_KIND = (
-    "known-again",
-    "fingerprint",
-)  # its name in a session, and the kind of its work
-PLACEHOLDER_FRAME = pd.DataFrame(
-    {"nothing": [0, 1]}
-)  # in place of a table, for a ledger that is not made yet and knows none
+LEDGER_CHECK_JOB = "known-again"  # the name in a session of the job that searches the ledger
+THREAD_KIND = "fingerprint"  # and the kind of its work
+# In place of a table, for a ledger that is not made yet and knows none.
+PLACEHOLDER_FRAME = pd.DataFrame({"nothing": [0, 1]})
 NOISE_TEXT_BY_EXACT = {
     True: "Noise is exact: drawn without rounding, so that no last digit reveals more.",
     False: "Noise is drawn with floating-point numbers. The proof is about real numbers, and "
@@ -97,7 +98,7 @@ def draw_data_set_inputs(
     container: DeltaGenerator,
     experts_container: DeltaGenerator,
 ) -> dict[str, Any]:
-    """The name in the ledger and, for a new one, its total budget; as fields of a ReleaseRequest."""
+    """Draw the data set's name and, if new, its total budget; return ReleaseRequest fields."""
     name_container = container.container(horizontal=True)
     name = name_container.text_input(
         "Data set",
@@ -153,50 +154,19 @@ def draw_request_inputs(
     epsilon_container: DeltaGenerator,
     settings_container: DeltaGenerator,
 ) -> ReleaseRequest:
-    """The widgets of what is asked and by what, ε in its `place`; their request. Raises InputError for bad choices."""
+    """Draw the widgets of queries, algorithm and ε; return their request.
+
+    ε is in `epsilon_container`. Raises InputError for bad choices.
+    """
     with epsilon_container:
         budget = parameter_widgets.budget_sliders(settings_container)
-    n = table.n
-    partial_schema = table.partial_schema
-    for caution in budget_warnings(budget, n):
+    for caution in budget_warnings(budget, table.n):
         epsilon_container.warning(escape_markdown(caution, 300))
     with settings_container:
-        questions_container, algorithm_container = st.columns(2)
-        with questions_container:
-            workload, texts = question_choice.choose_workload(
-                table, None if partial_schema is None else partial_schema.placeholder
-            )
-        with algorithm_container:
-            name = parameter_widgets.algorithm_selectbox()
-            deployments.draw_deployments(budget.epsilon)
-            measured_release.draw_schema_share(table, workload.domain.names, budget)
-        problem = QueryRelease(workload, n, table.unit.most_rows)
+        workload, texts, name = _choose_workload_and_algorithm(table, budget)
+        problem = QueryRelease(workload, table.n, table.unit.most_rows)
         settings = parameter_widgets.setting_widgets(name, problem, budget)
-        key = f"rows-{table.identity}"
-        sync_widget_value(key, stored_choice(key, min(n, MAX_SYNTHETIC_ROWS)))
-        rows = st.number_input(
-            "Synthetic rows",
-            1,
-            MAX_SYNTHETIC_ROWS,
-            key=key,
-            help="As many as real rows.",
-            on_change=store_widget_choice,
-            args=(key,),
-        )
-        neutralize = st.toggle(
-            "Disarm formulas in CSV files",
-            key="neutralize",
-            **persistent_widget_args(),
-            help="Texts that a spreadsheet would take for formulas get an apostrophe in front.",
-        )
-        noise = st.selectbox(
-            "Noise",
-            NOISE_MODES,
-            format_func=NOISE_LABELS.get,
-            key="noise",
-            **persistent_widget_args(),
-            help="Floating point needs δ > 0.",
-        )
+        rows, neutralize, noise = _choose_output(table)
     return ReleaseRequest(
         frame=table.ledger_content,
         sha256=table.sha256,
@@ -206,15 +176,63 @@ def draw_request_inputs(
         budget=budget,
         unit=table.unit,
         reason=reason,
-        rows=int(rows),
+        rows=rows,
         neutralize=neutralize,
         noise=noise,
         **fields,
     )
 
 
+def _choose_workload_and_algorithm(table: Table, budget: Budget) -> tuple[Workload, list[str], str]:
+    """Draw the widgets of what is asked beside those of what answers.
+
+    Returns the workload, its texts for the command line, and the algorithm's name.
+    """
+    partial_schema = table.partial_schema
+    questions_container, algorithm_container = st.columns(2)
+    with questions_container:
+        workload, texts = question_choice.choose_workload(
+            table, None if partial_schema is None else partial_schema.placeholder
+        )
+    with algorithm_container:
+        name = parameter_widgets.algorithm_selectbox()
+        deployments.draw_deployments(budget.epsilon)
+        measured_release.draw_schema_share(table, workload.domain.names, budget)
+    return workload, texts, name
+
+
+def _choose_output(table: Table) -> tuple[int, bool, str]:
+    """Draw the widgets of the files; return how many synthetic rows, disarmed or not, and the noise."""
+    key = f"rows-{table.identity}"
+    sync_widget_value(key, stored_choice(key, min(table.n, MAX_SYNTHETIC_ROWS)))
+    rows = st.number_input(
+        "Synthetic rows",
+        1,
+        MAX_SYNTHETIC_ROWS,
+        key=key,
+        help="As many as real rows.",
+        on_change=store_widget_choice,
+        args=(key,),
+    )
+    neutralize = st.toggle(
+        "Disarm formulas in CSV files",
+        key="neutralize",
+        **persistent_widget_args(),
+        help="Texts that a spreadsheet would take for formulas get an apostrophe in front.",
+    )
+    noise = st.selectbox(
+        "Noise",
+        NOISE_MODES,
+        format_func=NOISE_LABELS.get,
+        key="noise",
+        **persistent_widget_args(),
+        help="Floating point needs δ > 0.",
+    )
+    return int(rows), neutralize, noise
+
+
 def draw_reason_input(table: Table) -> tuple[bool, str]:
-    """Whether a written reason is needed, and the one that was typed."""
+    """Draw an input for a written reason; return whether one is needed, and the text."""
     if not table.uploaded or not (table.schema_uses_real_data or session().was_viewed(table)):
         return False, ""
     origin_text = (
@@ -273,11 +291,12 @@ def draw_budget_share(
     gauge_container: DeltaGenerator,
     note_container: DeltaGenerator,
 ) -> str:
-    """Draw in the `gauge_container` the shares of the budget used before and by this release; returns the latter in words.
+    """Draw the budget shares used before and by this release; return the latter in words.
 
-    In `place`, say how many such releases the whole budget bears, why not as many as by the sum of
-    ε, and how often a guess is right after them, or after the most that Guarantee speaks of.
-    `data_sets` is None where no record is named.
+    They are in `gauge_container`. In `note_container`, say how many such releases the whole budget
+    bears, why not as many as by the sum of ε, and how often a guess is right after them, or after
+    the
+    most that Guarantee speaks of. `data_sets` is None where no ledger is named.
     """
     request = ready.request
     data_set = find_data_set(data_sets or (), request.dataset)
@@ -288,7 +307,9 @@ def draw_budget_share(
         if data_set is None
         else data_set.lifetime
     )  # type: ignore[arg-type]
-    spent = None if data_sets is None else 0.0 if data_set is None else data_set.spent
+    spent = None
+    if data_sets is not None:
+        spent = 0.0 if data_set is None else data_set.spent
     with gauge_container:
         share_text = shared_gauge.draw_gauge(request.dataset or "", lifetime, spent, ready.events)
     release_count = fitting_release_count(
@@ -315,10 +336,10 @@ def draw_budget_share(
 def check_reservation(
     ready: PreparedRelease, ledger: Path | None, plan_key: tuple, data_sets: Sequence[DataSet]
 ) -> None:
-    """Check the release against the budget record; nothing is charged. `plan_key` is the plan's key.
+    """Check the release against the ledger, without spending; `plan_key` is the plan's key.
 
-    Raises what reserving would; of a budget that does not suffice `TooLarge`, with the ε that would
-    fit.
+    Raises what reserving would; for an insufficient budget it is `TooLargeError`, with the ε that
+    would fit.
     """
     try:
         _expected_reservation(ready, ledger, plan_key)
@@ -334,7 +355,7 @@ def check_reservation(
 
 
 class TooLargeError(OverspendError):
-    """A release that the budget does not bear; `smaller_epsilons` is the largest ε of the slider that it does, or None."""
+    """Release that exceeds the budget; `smaller` is the slider's largest ε that fits, or None."""
 
     def __init__(self, message: str, smaller: float | None) -> None:
         super().__init__(message)
@@ -342,7 +363,10 @@ class TooLargeError(OverspendError):
 
 
 def draw_ways_on(error: InputError) -> None:
-    """Offer what helps after a refusal: the ε that fits, or a step back to where the choice was made."""
+    """Draw what helps after a refusal: the ε that fits, or a step back.
+
+    The step leads to where the choice was made.
+    """
     with st.container(horizontal=True):
         smaller = getattr(error, "smaller", None)
         if smaller is not None:
@@ -359,7 +383,7 @@ def draw_ways_on(error: InputError) -> None:
 
 
 def draw_plan_details(ready: PreparedRelease, plan_key: tuple) -> None:
-    """Every charge and setting of the plan, and how its noise is drawn."""
+    """Draw every event and setting of the plan, and how its noise is sampled."""
     request = ready.request
     plan = ready.plan
     unit = ready.request.unit
@@ -379,14 +403,22 @@ def draw_plan_details(ready: PreparedRelease, plan_key: tuple) -> None:
         f"{reservation.lifetime.budget.epsilon:g} at δ = "
         f"{format_short_number(reservation.lifetime.budget.delta)} by "
         f"{reservation.lifetime.accounting.name}."
-        + " The algorithm adapts, so it uses all of that room." * request.algorithm.adaptive
-        + " It uses all that both may ever need." * isinstance(ready, PartialSchemaRelease)
+        + (
+            " The algorithm adapts, so it uses all of that room."
+            if request.algorithm.adaptive
+            else ""
+        )
+        + (
+            " It uses all that both may ever need."
+            if isinstance(ready, PartialSchemaRelease)
+            else ""
+        )
     )
     plan_tables(plan.settings, plan.planned_events)
     difference_text = (
         "one row" if unit.person is None else f"all rows of one person ({unit.most_rows} or fewer)"
     )
-    counting_note = f" {ROW_COUNT_NOTICE}" * (unit.person is not None)
+    counting_note = "" if unit.person is None else f" {ROW_COUNT_NOTICE}"
     st.caption(f"{NOISE_TEXT_BY_EXACT[plan.exact]} {CIPHER_TEXT}")
     st.caption(
         f"Protected: {unit.description}. {NEIGHBOURS_TEXT.format(difference_text)}{counting_note}"
@@ -394,7 +426,10 @@ def draw_plan_details(ready: PreparedRelease, plan_key: tuple) -> None:
 
 
 def largest_fitting_epsilon(ready: PreparedRelease, data_sets: Sequence[DataSet]) -> float | None:
-    """The largest ε of the slider that the data set still bears, with all else as it is; by public numbers only."""
+    """Return the largest ε of the slider that the data set's budget bears; None if none.
+
+    All else stays as it is; by public numbers only.
+    """
     request = ready.request
     data_set = find_data_set(data_sets, request.dataset)
     total = request.total if data_set is None else data_set.lifetime.budget
@@ -439,16 +474,16 @@ def largest_fitting_epsilon(ready: PreparedRelease, data_sets: Sequence[DataSet]
 def _fitting_epsilon_text(
     ready: PreparedRelease, data_sets: Sequence[DataSet], smaller: float | None
 ) -> str:
-    """Which ε fits, in words."""
+    """Return in words which ε fits, or what is left if none does."""
     if smaller is not None:
         return f"ε = {smaller:g} would fit."
     data_set = find_data_set(data_sets, ready.request.dataset)
-    remaining = ready.request.total.epsilon if data_set is None else data_set.remaining  # type: ignore[union-attr]
+    remaining = ready.request.total.epsilon if data_set is None else data_set.remaining
     return f"No ε of the slider would fit these settings, as ε = {remaining:.4g} is left."
 
 
 def prepare_request(request: ReleaseRequest, table: Table) -> PreparedRelease | None:
-    """The request planned, on the records that this session has read already; None while they are being read."""
+    """Return the planned release on rows that the session has read; None while it reads them."""
     if table.partial_schema is not None:
         return measured_release.prepare_measured_release(request, table)
     return prepare_release(request, table.encoded_rows(request.workload.domain.names))
@@ -460,7 +495,10 @@ def check_ledger_searched(
     ledger: Path | None,
     plan_key: tuple,
 ) -> bool:
-    """Whether the ledger has looked whether it knows the table; a large one is read for that, beside the page."""
+    """Return whether the ledger has been searched for the table; start that if not.
+
+    A large table is read for that, beside the page.
+    """
     if table.large_table is None or session().has_memo("preview", plan_key):
         return True
     st.caption("The ledger knows a table by all of its rows, so all of them are read, once.")
@@ -494,7 +532,7 @@ def _ask_ledger_in_job(
 def make_plan_key(
     ready: PreparedRelease, table: Table, ledger: Path | None, data_sets: Sequence[DataSet]
 ) -> tuple:
-    """All that makes one plan another: its settings, the table's version and where the ledger stands."""
+    """Return all that makes one plan differ from another: settings, table version, ledger state."""
     request = ready.request
     ledger_state = tuple((d.name, len(d.versions), len(d.releases)) for d in data_sets)
     return (
@@ -517,7 +555,10 @@ def make_plan_key(
 def _expected_reservation(
     ready: PreparedRelease, ledger: Path | None, plan_key: tuple
 ) -> Reservation:
-    """What reserving would give, asked once a plan: a ledger reads the whole table to know it again."""
+    """Return the reservation that the ledger would make, asked once per plan.
+
+    A ledger reads the whole table to know it again. Raises InputError where it would refuse.
+    """
     reservation = session().memoize("preview", plan_key, lambda: _ask_ledger(ready, ledger))
     if isinstance(reservation, InputError):
         raise reservation
@@ -528,9 +569,8 @@ def _ask_ledger(ready: PreparedRelease, ledger: Path | None) -> Reservation | In
     try:
         if ledger is not None and not is_new_ledger(ledger):
             return ready.reserve(LedgerStore(ledger), preview=True)
-        with (
-            tempfile.TemporaryDirectory() as empty
-        ):  # the ledger itself is made by the first release
+        # the ledger itself is made by the first release
+        with tempfile.TemporaryDirectory() as empty:
             return ready.reserve(
                 LedgerStore(Path(empty) / LEDGER_FILE_NAME, create=True), preview=True
             )

@@ -1,4 +1,7 @@
-"""What the server writes to its log: kinds of errors and places in the code, never words that may quote a cell."""
+"""Server log without data: kinds of errors and places in the code, never their messages.
+
+A message may quote raw text.
+"""
 
 import logging
 import sys
@@ -15,7 +18,10 @@ _default_record_factory = logging.getLogRecordFactory()
 
 
 def hide_error_messages() -> None:
-    """From now on nothing that this process logs, warns of or dies of repeats the words of an error."""
+    """Remove error messages from everything this process logs, warns of or dies of.
+
+    It holds from now on.
+    """
     logging.setLogRecordFactory(_record_without_message)
     config.set_option(RICH_LOGGING_OPTION, False)
     warnings.showwarning = _write_warning_place
@@ -25,7 +31,7 @@ def hide_error_messages() -> None:
 
 
 def describe_without_message(error: BaseException | None) -> str:
-    """An error, and those it came from: of each its kind, and where in the code it went by."""
+    """Return an error and its causes as text: the kind and code places, not the message."""
     lines = []
     visited_ids = set()
     while error is not None and id(error) not in visited_ids:

@@ -1,4 +1,4 @@
-"""The address of a page: what a person sees is what it says, however a person came there and however quickly left.
+"""Page addresses that always hold what a person sees, however the page was reached or left.
 
 Streamlit takes along to another page only what widgets have asked for by then; the rest is added
 here.
@@ -49,7 +49,10 @@ _original_seed = SessionState._seed_widget_from_url
 
 
 def page_routes() -> list[Route]:
-    """Every page with the script of this file before all others: the first message may already change the address."""
+    """Return a route for every page, with this file's script before all others.
+
+    The first message may already change the address.
+    """
     page = _INDEX_FILE.read_text(encoding="utf-8").replace(
         "<head>", f"<head><script>{_SCRIPT}</script>", 1
     )
@@ -57,7 +60,7 @@ def page_routes() -> list[Route]:
 
 
 def missing_page_redirect(scope: Scope) -> str | None:
-    """Return the address of Start that names the page a browser asks for, where there is none of that name.
+    """Return the Start address that names a requested page that does not exist, else None.
 
     Only a page that is opened is led on: Streamlit's own files, media and components stay as they
     are.
@@ -82,11 +85,15 @@ def missing_page_redirect(scope: Scope) -> str | None:
         for pair in parse_qsl(scope["query_string"].decode("latin-1"))
         if pair[0] != address_link.MISSING_PAGE_KEY
     ]
-    return f"{base}/?{urlencode([*query_pairs, (address_link.MISSING_PAGE_KEY, name[:MAX_PAGE_NAME_CHARS])])}"
+    query_pairs.append((address_link.MISSING_PAGE_KEY, name[:MAX_PAGE_NAME_CHARS]))
+    return f"{base}/?{urlencode(query_pairs)}"
 
 
 def complete_query(requested_query: str, current_query: str) -> str:
-    """The query that a browser asks for, with the settings that the address `current_query` has where the click was made."""
+    """Return the query a browser asks for, completed with the settings of its current address.
+
+    `current_query` is the address where the click was made.
+    """
     requested = _parse_query_string(requested_query)
     current = _parse_query_string(current_query.removeprefix("?"))
     fallbacks = {
@@ -94,15 +101,16 @@ def complete_query(requested_query: str, current_query: str) -> str:
         for name in list(requested)
         if name.startswith(FALLBACK_PREFIX)
     }
-    return urlencode(fallbacks | current | requested, doseq=True)
+    return urlencode({**fallbacks, **current, **requested}, doseq=True)
 
 
 def patch_streamlit() -> None:
-    """From now on a page that is left takes nothing out of the address, which its entry in the history needs.
+    """Patch Streamlit so that leaving a page keeps its address and bad values are noted.
 
-    And what a widget finds there and cannot take is noted.
+    A page's entry in the history needs the address. A bad value is one in the address that a widget
+    cannot take.
     """
-    QueryParams.populate_from_query_string = _populate_keeping_address  # type: ignore[method-assign]
+    QueryParams.populate_from_query_string = _populate_keeping_address
     SessionState._seed_widget_from_url = _seed_and_store_bad_value  # type: ignore[method-assign]
 
 
@@ -120,7 +128,10 @@ def _seed_and_store_bad_value(
     widget_id: str,
     requested: str | list[str],
 ) -> bool:
-    """Whether a widget takes a value from the address; notes one of a link that is none of its values."""
+    """Return whether a widget takes a value from the address; note one it cannot take.
+
+    Only a value of the link that opened the tab is noted.
+    """
     texts = [requested] if isinstance(requested, str) else requested
     try:
         is_taken = _original_seed(self, widget, name, widget_id, requested)
@@ -135,9 +146,8 @@ def _seed_and_store_bad_value(
         )
     except (ValueError, IndexError):  # of an empty text, too
         is_same = False
-    if not is_same and texts == session().initial_query_params.get(
-        name
-    ):  # not one of a former table, which the address carries along
+    # not one of a former table, which the address carries along
+    if not is_same and texts == session().initial_query_params.get(name):
         address_link.store_bad_value(name, ", ".join(texts), _allowed_values_text(widget))
     return is_taken
 

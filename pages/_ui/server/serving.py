@@ -1,4 +1,7 @@
-"""How the server meets the network: whose pages may talk to it, what it tells nobody, and what begins with it."""
+"""Network behaviour of the server: allowed origins, hidden requests, start-up and stop.
+
+Allowed origins are whose pages may talk to it; hidden is what it tells nobody.
+"""
 
 import asyncio
 import contextlib
@@ -26,10 +29,11 @@ from ..jobs.shared_pool import worker_pool
 from ..session import render_turns, uploads
 from . import log_privacy, page_address
 
+# sizes of other people's tables; driving the pages by program
 CLOSED_PATHS = (
     "/_stcore/metrics",
     "/_stcore/agent/",
-)  # sizes of other people's tables; driving the pages by program
+)
 FRAME_HEADERS = {
     "X-Frame-Options": "SAMEORIGIN",
     "Content-Security-Policy": "frame-ancestors 'self'",
@@ -39,7 +43,7 @@ _SECRET = secrets.token_bytes(32)
 
 
 def app_options() -> dict[str, Any]:
-    """What `st.App` is given beside the entry."""
+    """Return the keyword arguments of `st.App` beside the entry: routes, middleware, lifespan."""
     # The entry says which pages there are. Streamlit would look for a folder "pages" itself, until
     # the entry has run
     # for the first time, and let a visitor's first deep link pass the entry by.
@@ -53,16 +57,18 @@ def app_options() -> dict[str, Any]:
 
 
 class RequestGuard:
-    """Middleware: refuses WebSockets of pages from elsewhere, and what is nobody's business, without asking anybody.
+    """Middleware that refuses WebSockets from foreign pages, and requests nobody should make.
 
-    Streamlit would ask an outside service for its own address first, and serve nobody meanwhile.
+    It asks nobody: Streamlit would ask an outside service for its own address first, and serve
+    nobody
+    meanwhile.
     """
 
     def __init__(self, app: ASGIApp) -> None:
         self.app = app
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """One request or connection."""
+        """Serve or refuse one request or connection."""
         redirect_url = (
             page_address.missing_page_redirect(scope) if scope["type"] == "http" else None
         )
@@ -90,7 +96,10 @@ def _add_frame_headers(send: Send) -> Send:
 
 
 def _is_allowed_origin(scope: Scope) -> bool:
-    """Whether a handshake comes from this server's own page, from one the owner allows, or from no page at all."""
+    """Return whether a WebSocket handshake comes from an allowed page, or from no page at all.
+
+    Allowed are this server's own page and those the owner allows.
+    """
     headers = MutableHeaders(scope=scope)
     origin = headers.get("origin")
     host = headers.get("host", "")
@@ -112,17 +121,20 @@ def _netloc(origin: str) -> str:
 
 
 def _filter_messages(receive: Receive) -> Receive:
-    """The messages of one tab, but for the one that would empty every tab's caches and stop everybody's runs.
+    """Return a tab's messages without the one that clears every tab's caches.
 
-    Before each of them the browser says in a text, which Streamlit does not use, what its address
-    says: what is asked for is asked for with these settings.
+    That one would also stop everybody's runs. Before each message the browser says in a text, which
+    Streamlit does not use, what its address says: what is asked for is asked for with these
+    settings.
     """
     page_query = ""
 
     async def receive_filtered() -> Message:
         nonlocal page_query
-        while (address_text := (message := await receive()).get("text")) is not None:
-            page_query = address_text
+        message = await receive()
+        while message.get("text") is not None:
+            page_query = message["text"]
+            message = await receive()
         data = message.get("bytes")
         if data is None:
             return message
@@ -144,10 +156,11 @@ def _filter_messages(receive: Receive) -> Receive:
 
 
 def _unguessable_file_id(data: bytes, mimetype: str, filename: str | None = None) -> str:
-    """Where a download of a tab lies: nobody can work it out from its content, and no two tabs share one.
+    """Return an id for a tab's download that nobody can work out from its content.
 
-    Streamlit's own is a hash of the content, so that a stranger could ask for what a guessed table
-    would give.
+    No two tabs share one. Streamlit's own is a hash of the content, so that a stranger could ask
+    for
+    what a guessed table would give.
     """
     context = get_script_run_ctx(suppress_warning=True)
     owner_id = context.session_id if context is not None else uuid.uuid4().hex
@@ -160,7 +173,7 @@ def _unguessable_file_id(data: bytes, mimetype: str, filename: str | None = None
 
 @contextlib.asynccontextmanager
 async def _server_lifespan(_app: st.App) -> AsyncIterator[None]:
-    """From start to stop of the server."""
+    """Set up log, downloads and Streamlit patches at the server's start; clean up at its stop."""
     log_privacy.hide_error_messages()
     if not hasattr(memory_media_file_storage, "_calculate_file_id"):
         raise RuntimeError(
@@ -169,16 +182,18 @@ async def _server_lifespan(_app: st.App) -> AsyncIterator[None]:
     memory_media_file_storage._calculate_file_id = _unguessable_file_id
     render_turns.install()
     page_address.patch_streamlit()
-    threading.Thread(
-        target=_warm_up, daemon=True, name="warm"
-    ).start()  # nobody who stops the server waits for it
+    # nobody who stops the server waits for it
+    threading.Thread(target=_warm_up, daemon=True, name="warm").start()
     session_watcher = asyncio.create_task(uploads.close_abandoned_sessions())
     yield
     session_watcher.cancel()
 
 
 def _warm_up() -> None:
-    """Be ready for the first page. What is imported stays for good: no collection of garbage looks at it again."""
+    """Prepare the server for the first page.
+
+    What is imported stays for good: no collection of garbage looks at it again.
+    """
     worker_pool()
     gc.collect()
     gc.freeze()

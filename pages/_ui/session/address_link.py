@@ -1,4 +1,4 @@
-"""The link to what a page shows: a button that copies it, and what was wrong with the one that was opened."""
+"""Link to what a page shows: a button that copies it, and warnings about a bad opened link."""
 
 import re
 import tomllib
@@ -26,21 +26,24 @@ export default function ({ parentElement, data }) {
     try { await navigator.clipboard.writeText(text); }
     catch {  // not a secure address, or not allowed: the old way
       const area = document.createElement("textarea");
-      area.value = text; document.body.append(area); area.select(); document.execCommand("copy"); area.remove();
+      area.value = text; document.body.append(area); area.select();
+      document.execCommand("copy"); area.remove();
     }
     said.textContent = data.said;
   };
 }
 """
+# parameters of the address that name algorithms
 ALGORITHM_PARAMETERS = (
     "algorithm",
     "compared",
     "learners",
-)  # parameters of the address that name algorithms
+)
 FORMER_NAMES = tomllib.loads(Path(__file__).with_name("former.toml").read_text(encoding="utf-8"))
 COPY_BUTTON_STYLE = """
 div {display: flex; gap: 0.6rem; align-items: center; font-size: 0.875rem;}
-button {font: inherit; color: inherit; background: none; border: 1px solid var(--st-border-color, gray);
+button {font: inherit; color: inherit; background: none;
+  border: 1px solid var(--st-border-color, gray);
   border-radius: 0.5rem; padding: 0.15rem 0.7rem; cursor: pointer; white-space: nowrap;}
 button:focus-visible {outline: 2px solid var(--st-primary-color, #0072B2);}
 """
@@ -55,16 +58,21 @@ _copy_component = st.components.v2.component(
 
 
 def drop_stale_settings(*, from_history: bool) -> None:
-    """Let the address decide on a page that a person just came to, by its history if `from_history`."""
+    """Remove session settings that the address of a newly opened page decides.
+
+    `from_history` says that the page was reached by the browser's history.
+    """
     for name in [*st.query_params, *(["epsilon"] if from_history else [])]:
         if name in st.session_state and name != "present":
-            del st.session_state[
-                name
-            ]  # Streamlit would prefer it to an address that names the usual value
+            # Streamlit would prefer it to an address that names the usual value
+            del st.session_state[name]
 
 
 def draw_copy_button(table: Table) -> None:
-    """The button. It says, once pressed, that no data is in the link, and what somebody needs to see the same."""
+    """Draw the button that copies the page's link.
+
+    It says, once pressed, that no data is in the link, and what somebody needs to see the same.
+    """
     confirmation = "Copied: settings only, no data is in the link."
     if table.uploaded:
         confirmation = "Copied: settings only. Neither your table nor its columns are in the link."
@@ -72,7 +80,7 @@ def draw_copy_button(table: Table) -> None:
 
 
 def store_missing_page() -> None:
-    """Keep in mind the name of a page that was asked for and that there is not, and take it out of the address."""
+    """Store the name of a requested page that does not exist, and remove it from the address."""
     page_name = st.query_params.get(MISSING_PAGE_KEY)
     if page_name is not None:
         st.session_state[MISSING_PAGE_KEY] = page_name
@@ -80,7 +88,10 @@ def store_missing_page() -> None:
 
 
 def draw_link_warnings() -> None:
-    """Name what the address said and nothing takes, until read: a page, or a parameter and what is allowed."""
+    """Draw warnings about what the address named and nothing takes, until they are read.
+
+    That is a page, or a parameter; then the warning says what is allowed.
+    """
     missing_page = st.session_state.get(MISSING_PAGE_KEY)
     if missing_page is not None:
         with st.session_state[LINK_SLOT_KEY].container(
@@ -120,7 +131,10 @@ def store_bad_value(name: str, value: str, allowed: str) -> None:
 
 
 def discard_unknown_value(name: str, allowed_values: Collection[str]) -> None:
-    """Note the value of a parameter that no widget reads, and take it out, where it is none of these values."""
+    """Remove and note the address's value of a parameter, unless it is one of the allowed.
+
+    No widget reads this parameter.
+    """
     value = st.query_params.get(name)
     if value is not None and value not in allowed_values:
         store_bad_value(name, value, ", ".join(allowed_values))
@@ -131,9 +145,8 @@ def update_former_link() -> bool:
     """Write what an older link says as links say it now; whether there was any."""
     new_names = FORMER_NAMES["parameters"]
     old_params = {name: st.query_params.get_all(name) for name in st.query_params}
-    ordered_names = sorted(
-        old_params, key=lambda name: name not in new_names
-    )  # a name of today wins over a former one
+    # a name of today wins over a former one
+    ordered_names = sorted(old_params, key=lambda name: name not in new_names)
     new_params = {
         new_names.get(name, name): [_update_former_value(name, value) for value in old_params[name]]
         for name in ordered_names
@@ -144,7 +157,10 @@ def update_former_link() -> bool:
 
 
 def _update_former_value(name: str, value: str) -> str:
-    """A code name, which settings may follow after a comma, as a title or nickname; 1e-09 as 1e-9; words of today."""
+    """Return an address value in today's form: titles for code names, 1e-9 for 1e-09, new words.
+
+    Settings may follow a code name after a comma; instead of a title it may be a nickname.
+    """
     if name in ALGORITHM_PARAMETERS:
         code, separator, settings = value.partition(",")
         value = ALGORITHMS[code].about.title + separator + settings if code in ALGORITHMS else value

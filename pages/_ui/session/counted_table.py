@@ -1,4 +1,4 @@
-"""A table too large for memory: it is read in parts, and what a session knows of its records are counts."""
+"""Table too large for memory: it is read in parts, and a session holds counts of its rows."""
 
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -27,10 +27,13 @@ CountsByColumns = dict[tuple[str, ...], GatheredCounts]  # by the columns that w
 
 @frozen
 class LargeTable:
-    """Where the records of a table are read in parts: about so many `rows`, exactly so many where it is `is_row_count_exact`.
+    """Source of a table whose rows are read in parts, with their exact or estimated number.
 
-    `fingerprints_by_key` are its fingerprints by the keys of ledgers, and `sha256_digests` the
-    SHA-256 of its bytes, each made once.
+    There are about `rows` rows, exactly so many where `is_row_count_exact`. `fingerprints_by_key`
+    are
+    its fingerprints by the keys of ledgers, and `sha256_digests` the SHA-256 of its bytes, each
+    made
+    once.
     """
 
     source: ParquetSource | TextSource
@@ -54,11 +57,14 @@ class LedgerSource(SourceWrapper):
     progress: ProgressCallback = ignore_progress
 
     def fingerprint(self, key: bytes, progress: ProgressCallback = ignore_progress) -> str:
-        """The fingerprint of the source; see `fingerprints`."""
+        """Return the fingerprint of the source; see `fingerprints`."""
         return self.fingerprints(key, progress)[0]
 
-    def fingerprints(self, key: bytes, progress: ProgressCallback = ignore_progress) -> Texts:  # noqa: ARG002 - nobody else listens
-        """Those of the source; what is refused names its file, and not where on this machine it lies."""
+    def fingerprints(self, key: bytes, progress: ProgressCallback = ignore_progress) -> Texts:
+        """Return the fingerprints of the source.
+
+        An error names its file, and not where on this machine it lies.
+        """
         with hide_path_in_errors(self.name):
             if key not in self.large_table.fingerprints_by_key:
                 self.large_table.fingerprints_by_key[key] = self.source.fingerprints(
@@ -79,7 +85,10 @@ class LedgerSource(SourceWrapper):
 
 @contextmanager
 def hide_path_in_errors(path: str | Path) -> Iterator[None]:
-    """What is refused has the name of the file, not where on this machine it lies."""
+    """Remove the folders of a file's path from errors raised in the context.
+
+    An error has the name of the file, not where on this machine it lies.
+    """
     file_name = Path(path).name
     try:
         yield
@@ -101,7 +110,10 @@ class TablesToCount:
 
 
 def tables_for_validation(domain: Domain, first_names: Sequence[str]) -> TablesToCount:
-    """What is counted before anything else: every column that is in use, and the first few together."""
+    """Return the marginals counted before any other: each used column's, and the first few's.
+
+    The first few columns are counted together, and the small marginals of constraints, too.
+    """
     constraint_axes = {tuple(sorted(domain.axes(c.columns))) for c in domain.constraints}
     small_constraint_axes = {
         axes for axes in constraint_axes if _total_cells(domain, [axes]) <= MAX_CONSTRAINT_CELLS
@@ -121,9 +133,10 @@ def tables_for_validation(domain: Domain, first_names: Sequence[str]) -> TablesT
 
 
 def tables_for_workload(workload: Workload) -> TablesToCount:
-    """What a workload asks for: all cells where they can be listed, else its tables, and all pairs where they are few.
+    """Return the marginals to count for a workload.
 
-    Raises InputError where its tables have too many cells together.
+    All cells where they can be listed, else its marginals, and all pairs where they are few. Raises
+    InputError where its marginals have too many cells together.
     """
     domain = workload.domain
     if domain.size <= MAX_LISTED_CELLS:
@@ -146,7 +159,7 @@ def tables_for_workload(workload: Workload) -> TablesToCount:
 def find_missing_tables(
     counts_by_columns: CountsByColumns, requested: TablesToCount, unit: PrivacyUnit
 ) -> TablesToCount | None:
-    """What of it is still to be counted; None where all is there."""
+    """Return the requested marginals that are not counted yet; None if all are."""
     if (
         requested.domain.size <= MAX_LISTED_CELLS
         and _find_covering_counts(counts_by_columns, requested.domain, unit) is not None
@@ -162,7 +175,10 @@ def find_missing_tables(
 
 
 def merge_counts(counts_by_columns: CountsByColumns, new_counts: GatheredCounts) -> CountsByColumns:
-    """With what was counted; counts that are in use get more tables, and stay the same object to whoever uses them."""
+    """Return the counts with the new ones added.
+
+    Counts that are in use get more tables, and stay the same object to whoever uses them.
+    """
     existing = counts_by_columns.get(new_counts.domain.names)
     if existing is None:
         return {**counts_by_columns, new_counts.domain.names: new_counts}
@@ -173,7 +189,10 @@ def merge_counts(counts_by_columns: CountsByColumns, new_counts: GatheredCounts)
 def rows_from_counts(
     counts_by_columns: CountsByColumns, domain: Domain, unit: PrivacyUnit
 ) -> Rows | GatheredCounts:
-    """The records as far as these columns tell, once they are counted; InputError until then."""
+    """Return the rows, or counts if the cells are too many, from what was counted.
+
+    They are as far as the domain's columns tell. Raises InputError until these are counted.
+    """
     counts = (
         _find_covering_counts(counts_by_columns, domain, unit)
         if domain.size <= MAX_LISTED_CELLS
@@ -187,7 +206,12 @@ def rows_from_counts(
 def _find_covering_counts(
     counts_by_columns: Mapping[tuple[str, ...], GatheredCounts], domain: Domain, unit: PrivacyUnit
 ) -> GatheredCounts | None:
-    """Counts with a table on all of these columns; which rows of a person count depends on the columns in use."""
+    """Return counts with a marginal over all columns of the domain, or None.
+
+    Which rows of a person count depends on the columns in use, so with a person column the columns
+    must
+    be the same.
+    """
     names = set(domain.names)
     for counts in counts_by_columns.values():
         if names <= set(counts.domain.names) and (

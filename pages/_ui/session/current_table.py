@@ -30,7 +30,7 @@ def _load_sample(name: str) -> samples.Sample:
 
 
 def sample_table(name: str) -> Table:
-    """A public sample as a table of the calling session."""
+    """Return a public sample as a table of the calling session."""
     sample = _load_sample(name)
     schema = domain_to_json(sample.domain)
     return Table(
@@ -52,7 +52,10 @@ def set_current_table(table: Table) -> Table:
 
 
 def is_uploaded_table_lost() -> bool:
-    """Whether this tab's address is one of a table that is no longer here; the address says it once, and then not."""
+    """Return whether this tab's address is of an uploaded table that is no longer here.
+
+    The address says it once, and then not.
+    """
     is_new_session = session().table is None
     has_upload = set_current_table(whole_table()).uploaded
     if has_upload:
@@ -65,7 +68,7 @@ def is_uploaded_table_lost() -> bool:
 
 
 def visible_table() -> Table | PublicTable:
-    """The table of the calling session; in the stakeholder view only what may be shown of one that is private.
+    """Return the session's table; in the stakeholder view only the public part of a private one.
 
     Whatever a page draws, it draws from this.
     """
@@ -77,9 +80,9 @@ def visible_table() -> Table | PublicTable:
 
 
 def whole_table() -> Table:
-    """The table of the calling session: an upload, else the sample that the address names, else the first.
+    """Return the session's table with its rows: an upload, the address's sample, or the first.
 
-    It has the rows. Only what changes the table asks for it, and never what draws.
+    Only what changes the table asks for it, and never what draws.
     """
     session_table = session().table
     sample_name = st.query_params.get("sample", "")
@@ -91,7 +94,10 @@ def whole_table() -> Table:
 
 
 def persistent_widget_args() -> dict[str, Any]:
-    """Keyword arguments for a widget whose value survives page changes; in the address, but for uploads never there."""
+    """Return keyword arguments for a widget whose value survives page changes.
+
+    The value is in the address, but for uploads never there.
+    """
     return {"persist_state": "session"} if visible_table().uploaded else {"bind": "query-params"}
 
 
@@ -115,7 +121,7 @@ def sync_widget_value(key: str, value: Any) -> None:
 
 
 def stored_choice(key: str, default: Any) -> Any:
-    """Return what a person chose last in a widget that calls `store_widget_choice`; until then its present default."""
+    """Return the last choice in a widget that calls `store_widget_choice`; else `default`."""
     return st.session_state.get(CHOICES_KEY, {}).get(key, default)
 
 
@@ -136,12 +142,18 @@ def set_widget_value(key: str, value: Any) -> None:
 
 
 def default_unless_set(key: str, default: Any) -> Any:
-    """A widget's default, None when it is drawn with a value that was given: Streamlit takes one of the two."""
+    """Return a widget's default, or None if its value was set before it is drawn.
+
+    Streamlit takes one of the two.
+    """
     return None if st.session_state.pop(f"_given-{key}", False) else default
 
 
 def is_public_host() -> bool:
-    """Whether others than this machine's user may reach this server: by its address, or through a proxy by a name."""
+    """Return whether others than this machine's user may reach this server.
+
+    They do by its address, or through a proxy by a name.
+    """
     hosts = st.get_option("server.allowedHosts")
     return (
         st.get_option("server.address") not in LOOPBACK_HOSTS
@@ -151,10 +163,10 @@ def is_public_host() -> bool:
 
 
 def server_label() -> str:
-    """What keeps a table in memory, in the words of who uses it."""
+    """Return the name of the machine that keeps a table: "this server" or "this computer"."""
     return "this server" if is_public_host() else "this computer"
 
 
 def format_cell_count(cells: int) -> str:
-    """A number of cells a person can read."""
+    """Return a number of cells in a form a person can read."""
     return f"{cells:,}" if cells < 10**9 else f"about 10^{math.floor(math.log10(cells))}"

@@ -9,14 +9,15 @@ from dpcore.schema.cell_text import count_texts
 from dpcore.schema.column_readings import parse_cell_number
 from dpcore.schema.inference.identifiers import natural_sort_key
 
-MAX_PREVIEW_ROWS, MAX_BARS = (
-    2000,
-    12,
-)  # rows whose values are counted, and how many bars there are at the most
+MAX_PREVIEW_ROWS = 2000  # rows whose values are counted
+MAX_BARS = 12  # bars of a column
 
 
 def count_first_values(frame: pd.DataFrame) -> dict[str, dict[str, int]]:
-    """The bars of every column by their names: a private peek."""
+    """Return the value counts of the first rows by column: a private peek.
+
+    They are the bars of every column.
+    """
     return {
         str(name): _count_column_values(pd.Series(frame.iloc[:MAX_PREVIEW_ROWS, at]))
         for at, name in enumerate(frame.columns)
@@ -24,7 +25,10 @@ def count_first_values(frame: pd.DataFrame) -> dict[str, dict[str, int]]:
 
 
 def _count_column_values(cells: pd.Series) -> dict[str, int]:
-    """How often the most frequent values occur, or where there are many numbers, how many lie in equal bins."""
+    """Return how often the most frequent values occur.
+
+    Where there are many numbers, return how many lie in equal bins.
+    """
     texts, counts = count_texts(cells)
     numbers = np.array([parse_cell_number(text) for text in texts])
     is_number = np.isfinite(numbers)

@@ -1,4 +1,4 @@
-"""Hostile text made inert: column names, cell values and file names before they reach markdown or a figure."""
+"""Escaping of hostile column names, values and file names for markdown and figures."""
 
 import itertools
 import os
@@ -17,7 +17,11 @@ _LINKS = re.compile(r"(\\:|\\@|www)", re.IGNORECASE)
 
 
 def printable_text(text: object, max_chars: int = MAX_TEXT_CHARS) -> str:
-    """One line without control, zero-width or direction-changing characters (shown as �), its middle … when long."""
+    """Return one line of text without control characters, shortened in the middle when long.
+
+    Control, zero-width and direction-changing characters are shown as �, the middle of a long text
+    as ….
+    """
     line = str(text)
     if not line.isprintable():  # else none of its characters is one of these
         line = "".join("�" if unicodedata.category(c) in INVISIBLE_CATEGORIES else c for c in line)
@@ -29,7 +33,10 @@ def printable_text(text: object, max_chars: int = MAX_TEXT_CHARS) -> str:
 
 
 def distinct_labels(names: Iterable[object], max_chars: int = 24) -> dict[Any, str]:
-    """Return every name as it is shown: shortened in the middle so that no two that differ read the same."""
+    """Return a display label for every name, shortened so that different names differ.
+
+    The middle is left out.
+    """
     full_names = {name: printable_text(name, 10**6) for name in names}
     labels = {name: printable_text(text, max_chars) for name, text in full_names.items()}
     for short, count in Counter(labels.values()).items():
@@ -38,13 +45,11 @@ def distinct_labels(names: Iterable[object], max_chars: int = 24) -> dict[Any, s
             if count > 1
             else []
         )
-        prefix_chars, suffix_chars = (
-            len(os.path.commonprefix(alike)),
-            max_chars // 2,
-        )  # what follows tells them apart
+        start_chars = max_chars - max_chars // 2 - 1
+        differing_from = len(os.path.commonprefix(alike))
+        differing_to = differing_from + max_chars // 2
         distinct_by_name = {
-            text: f"{text[: max_chars - suffix_chars - 1]}…{text[prefix_chars : prefix_chars + suffix_chars]}"
-            for text in alike
+            text: f"{text[:start_chars]}…{text[differing_from:differing_to]}" for text in alike
         }
         if len(set(distinct_by_name.values())) < len(alike):
             distinct_by_name = {
@@ -67,17 +72,23 @@ def distinct_figure_labels(names: Iterable[object], max_chars: int = 32) -> list
 
 
 def escape_markdown(text: object, max_chars: int = MAX_TEXT_CHARS) -> str:
-    """`text` for markdown and widget labels: shown as it stands, never as HTML, LaTeX, colour, emoji, image or link."""
+    """Return `text` for markdown and widget labels, shown literally.
+
+    It is never HTML, LaTeX, colour, emoji, image or link.
+    """
     return _LINKS.sub("\\1\u2060", _PUNCTUATION.sub(r"\\\1", printable_text(text, max_chars)))
 
 
 def algorithm_nickname(title: str) -> str:
-    """The name of an algorithm in its title's brackets, else the title."""
+    """Return the name of an algorithm in its title's brackets, else the title."""
     return title[title.rindex("(") + 1 : -1] if title.endswith(")") and "(" in title else title
 
 
 def escape_figure_text(text: object, max_chars: int = 32) -> str:
-    """`text` for titles, ticks and hovers of a Plotly figure, which read a few HTML tags."""
+    """Return `text` escaped for titles, ticks and hovers of a Plotly figure.
+
+    These read a few HTML tags.
+    """
     return (
         printable_text(text, max_chars)
         .replace("&", "&amp;")
@@ -87,17 +98,19 @@ def escape_figure_text(text: object, max_chars: int = 32) -> str:
 
 
 def join_first_texts(texts: Collection[object], max_chars: int = 80) -> str:
-    """The first texts, `max_chars` characters in all but at least one text, and how many more there are."""
+    """Return the first texts joined, up to `max_chars`, and how many more there are.
+
+    At least one text is included.
+    """
     first_texts = [printable_text(text) for text in itertools.islice(texts, max_chars)]
     while len(", ".join(first_texts)) > max_chars and len(first_texts) > 1:
         first_texts.pop()
-    return ", ".join(first_texts) + f" and {len(texts) - len(first_texts):,} more" * (
-        len(texts) > len(first_texts)
-    )
+    more_count = len(texts) - len(first_texts)
+    return ", ".join(first_texts) + (f" and {more_count:,} more" if more_count else "")
 
 
 def format_query_label(label: tuple[tuple[str, str], ...]) -> str:
-    """A query in words, as plain text: `sex = Female and age = 17–24`."""
+    """Return a query in words, as plain text: `sex = Female and age = 17–24`."""
     return " and ".join(
         f"{printable_text(column)} = {printable_text(value)}" for column, value in label
     )

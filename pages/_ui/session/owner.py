@@ -1,4 +1,7 @@
-"""Whose the ledger is: on a server for others it is opened by the owner's key only, and told to nobody else."""
+"""Access to the ledger: on a server for others it opens with the owner's key only.
+
+Nobody else is told of it.
+"""
 
 import hashlib
 import hmac
@@ -15,18 +18,24 @@ MAX_KEY_CHARS = 1000
 
 
 def owner_key() -> str:
-    """The owner's key; "" where none is set, or one so short that it could be tried out."""
+    """Return the owner's key; "" if none is set or it is too short.
+
+    A short key could be tried out.
+    """
     configured_key = os.environ.get(KEY_VARIABLE, "").strip()
     return configured_key if len(configured_key) >= MIN_KEY_CHARS else ""
 
 
 def requires_owner_key() -> bool:
-    """Whether a visitor must show the key: on a server for others, and wherever a key is set."""
+    """Return whether a visitor must enter the key for the ledger.
+
+    So it is on a server for others, and wherever a key is set.
+    """
     return is_public_host() or bool(os.environ.get(KEY_VARIABLE, "").strip())
 
 
 def has_ledger_access() -> bool:
-    """Whether this tab may see the ledger: nobody asks for the key, or it was shown."""
+    """Return whether this tab may see the ledger: no key is needed, or it was entered."""
     correct_key = owner_key()
     return not requires_owner_key() or bool(
         correct_key and hmac.compare_digest(session().owner_key_digest, _key_digest(correct_key))
@@ -34,7 +43,10 @@ def has_ledger_access() -> bool:
 
 
 def request_ledger_access() -> bool:
-    """Whether this tab may see the ledger. Asks for the key where it must; nothing else is said to who has none."""
+    """Return whether this tab may see the ledger; draw an input for the key where it must.
+
+    Nothing else is said to a person who has none.
+    """
     if has_ledger_access():
         return True
     correct_key = owner_key()
@@ -61,5 +73,8 @@ def request_ledger_access() -> bool:
 
 
 def _key_digest(text: str) -> bytes:
-    """Of one length, so that a comparison in constant time tells nothing of the key's."""
+    """Return the SHA-256 digest of a key.
+
+    Digests have one length, so a comparison in constant time tells nothing of the key's.
+    """
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest()

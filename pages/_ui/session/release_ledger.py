@@ -1,4 +1,4 @@
-"""Where the release ledger lies and what it knows; every page that shows something of it reads from here."""
+"""Path of the release ledger and its data sets, from which every page reads them."""
 
 import os
 from collections.abc import Sequence
@@ -30,7 +30,7 @@ RELEASES_BLOCKED_TEXT = (
 
 
 def ask_for_ledger_path() -> Path | None:
-    """The ledger's path, or None with the reason said on the page."""
+    """Return the ledger's path, asking for it on the page; None with the reason drawn."""
     if are_releases_blocked():
         st.warning(RELEASES_BLOCKED_TEXT, icon=":material/block:")
         return None
@@ -59,7 +59,10 @@ def ask_for_ledger_path() -> Path | None:
 
 
 def find_ledger_path() -> Path | None:
-    """The path of the ledger that was named and that this tab may see, in silence; None without one."""
+    """Return the path of the ledger that was named and this tab may see; None without one.
+
+    It draws nothing.
+    """
     if are_releases_blocked() or not owner.has_ledger_access():
         return None
     configured_path = _configured_path()
@@ -74,7 +77,10 @@ def find_ledger_path() -> Path | None:
 
 
 def _resolve_path(path: Path) -> Path:
-    """The ledger's own path, beside which its releases lie; a link to nowhere is left, to be refused in words."""
+    """Return the ledger's resolved path, beside which its releases lie.
+
+    A link to nowhere is left as it is, to be refused in words later.
+    """
     try:
         return resolve_ledger_path(path)
     except InputError:
@@ -82,7 +88,7 @@ def _resolve_path(path: Path) -> Path:
 
 
 def data_set_widget_key(table: Table) -> str:
-    """The key of the widget that names the table's data set."""
+    """Return the key of the widget that names the table's data set."""
     return f"dataset-{table.name}-{table.uploaded}"
 
 
@@ -92,7 +98,10 @@ def find_data_set(data_sets: Sequence[DataSet], name: str | None) -> DataSet | N
 
 
 def data_set_name(table: Table) -> str:
-    """The name of the table's data set in the ledger: as entered on Release, else the table's own."""
+    """Return the name of the table's data set in the ledger: as entered, or else the table's.
+
+    It is entered on Release.
+    """
     default_name = printable_text(
         Path(table.name).stem if table.uploaded else table.name, MAX_NAME_CHARS
     )
@@ -100,7 +109,10 @@ def data_set_name(table: Table) -> str:
 
 
 def are_releases_blocked() -> bool:
-    """Whether nobody can release here: others reach this server, and there is no ledger, or no key that guards it."""
+    """Return whether releasing is off: others reach this server, and no key-guarded ledger is set.
+
+    Either there is no ledger, or no key that guards it.
+    """
     return owner.requires_owner_key() and not (_configured_path() and owner.owner_key())
 
 
@@ -109,7 +121,7 @@ def _configured_path() -> str:
 
 
 def format_ledger_error(error: object, ledger: Path | None) -> str:
-    """A message for the page; on a public host it does not tell where things lie on the server."""
+    """Return an error for the page; on a public host without the server's paths."""
     text = str(error)
     return escape_markdown(
         text.replace(str(ledger.absolute().parent), "…") if ledger and is_public_host() else text,
@@ -118,7 +130,10 @@ def format_ledger_error(error: object, ledger: Path | None) -> str:
 
 
 def load_data_sets(ledger: Path) -> list[DataSet]:
-    """The data sets of the ledger, none where it is not made yet. Raises InputError for a file that is no ledger."""
+    """Return the data sets of the ledger; none if it does not exist yet.
+
+    Raises InputError for a file that is no ledger.
+    """
     if is_new_ledger(ledger) and ledger.parent.is_dir():
         return []
     return LedgerStore(ledger).list_datasets()

@@ -1,7 +1,7 @@
-"""Pages that are drawn at the same time take turns: many threads in one interpreter only slow each other down.
+"""Turns for drawing pages: concurrent threads in one interpreter only slow each other down.
 
-Each finishes early instead of all at the end, a click that was overtaken by another costs nothing
-while it waits, and the thread that answers the network is not starved.
+Each page finishes early instead of all at the end, a click that was overtaken by another costs
+nothing while it waits, and the thread that answers the network is not starved.
 """
 
 import threading
@@ -22,7 +22,7 @@ _thread_state = threading.local()
 
 @contextmanager
 def render_slot() -> Iterator[None]:
-    """One page, or part of a page, is drawn by the calling thread."""
+    """Hold a slot while the calling thread draws a page, or part of one."""
     if getattr(_thread_state, "drawing", False):  # part of a page whose turn it is
         yield
         return
@@ -51,7 +51,10 @@ def yield_slot() -> Iterator[None]:
 
 
 def install() -> None:
-    """From now on every page takes its turn. Streamlit has no hook around a run, so its function is wrapped."""
+    """Patch Streamlit so that every page waits for its turn to be drawn.
+
+    Streamlit has no hook around a run, so its function is wrapped.
+    """
     draw = getattr(script_runner, "exec_func_with_error_handling", None)
     if draw is not None:  # another version: slower where many draw at once, and else the same
         script_runner.exec_func_with_error_handling = _with_render_slot(draw)

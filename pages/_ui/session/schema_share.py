@@ -1,4 +1,4 @@
-"""A schema of which some is to be measured: what part of a budget that takes, and what a trial of it found."""
+"""Budget share for measuring a partial schema, and the result of a trial of it."""
 
 from dataclasses import dataclass
 from functools import cached_property
@@ -43,7 +43,7 @@ class SchemaTrial:
     rows_per_person: int
 
     def share_of_budget(self, budget: Budget) -> SchemaShare:
-        """The schema's share of another budget, chosen in the same way."""
+        """Return the schema's share of another budget, chosen in the same way."""
         return choose_schema_share(
             self.partial_schema.unknown_columns,
             self.budget_share,
@@ -53,7 +53,7 @@ class SchemaTrial:
         )
 
     def other_budget_note(self, budget: Budget) -> str:
-        """What to know where another budget is chosen; empty at the trial's own."""
+        """Return a note that another budget gives another schema; empty at the trial's budget."""
         trial_budget = self.division.budget
         if trial_budget == budget:
             return ""
@@ -82,13 +82,12 @@ class SchemaTrial:
         return (
             f"Schema: measured in a trial with repeat number {self.seed}, for {schema_part:.1%} of "
             f"ε = {budget.epsilon:g} at δ = {format_short_number(budget.delta)}. A release "
-            "measures it "
-            f"anew.{empty_columns_note * bool(empty_columns)}"
+            f"measures it anew.{empty_columns_note if empty_columns else ''}"
         )
 
 
 def share_slider(default_share: float) -> float | None:
-    """How much of the budget is for the schema; None for the usual share."""
+    """Draw a slider for the schema's budget share; return it, or None for the usual share."""
     help_text = (
         "The rest is the algorithm's. Auto: by how many columns are measured and how "
         "many rows there are."
@@ -106,6 +105,6 @@ def share_slider(default_share: float) -> float | None:
 
 
 def selected_share() -> float | None:
-    """Where that slider stands."""
+    """Return the share chosen on the slider; None for the usual share."""
     selection = st.session_state.get("schema-share", AUTO)
     return None if selection == AUTO else float(selection)

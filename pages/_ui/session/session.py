@@ -1,4 +1,4 @@
-"""What one browser tab holds: its table, the work it has under way, and what it remembers of both."""
+"""State of one browser tab: its table, its work under way, and its memos of both."""
 
 import secrets
 from collections.abc import Callable
@@ -16,16 +16,17 @@ UPLOADED_TABLE_PARAM = "table"  # in the address of a tab whose table was upload
 TABLE_UPLOAD = "arrival"
 SCHEMA_CHANGE = "change"
 RELEASE_DESK = "desk"
+# a file or schema being read and a release: their outcome is never drawn as is
 IN_BOTH_VIEWS = (
     TABLE_UPLOAD,
     SCHEMA_CHANGE,
     RELEASE_DESK,
-)  # a file or schema being read and a release: their outcome is never drawn as is
+)
 PERSISTENT_WIDGET_KEYS = ("view", "present")  # settings of a tab that say nothing about its table
 
 
 class SessionResource(Protocol):
-    """Something that a session owns: it is closed when the table is forgotten, and at the tab's end."""
+    """Resource owned by a session, closed when the table is forgotten and when the tab ends."""
 
     def close(self) -> None:
         """Cancel what runs and give back what is shared."""
@@ -38,14 +39,18 @@ H = TypeVar("H", bound=SessionResource)
 
 @dataclass(eq=False)
 class Session:
-    """One tab: its `table`, what it `held` under a name each (jobs with shared blocks), its memos, what was looked at.
+    """Browser tab's state: its `table`, its named resources, its memos, and viewed tables.
 
-    `viewed_table_digests` holds keyed digests of uploads of which something was shown. They outlive
-    `forget_table`: what a person has seen stays seen, and a digest says nothing of a table.
-    `initial_query_params` is the address that the tab was opened with.
+    Resources are jobs with shared blocks and the like. `viewed_table_digests` holds keyed digests
+    of
+    uploads of which something was shown. They outlive `forget_table`: what a person has seen stays
+    seen, and a digest says nothing of a table. `initial_query_params` is the address that the tab
+    was
+    opened with.
 
     What is run or remembered in the stakeholder view is kept apart from all else, so that nothing
-    that was made of rows outside of it is found there; it waits for the view's end.
+    that
+    was made of rows outside of it is found there; it waits for the view's end.
     """
 
     table: Table | None = None
@@ -61,14 +66,14 @@ class Session:
     salt: bytes = field(default_factory=lambda: secrets.token_bytes(16), repr=False)
 
     def get_or_create(self, name: str, make: Callable[[], H]) -> H:
-        """What this tab holds under `name`, made at the first call."""
+        """Return the tab's resource called `name`, made at the first call."""
         key = _key_in_view(name)
         if key not in self.resources:
             self.resources[key] = make()
         return self.resources[key]  # type: ignore[return-value]
 
     def find_resource(self, name: str) -> SessionResource | None:
-        """What this tab holds under `name`; None for nothing."""
+        """Return the tab's resource called `name`, or None."""
         return self.resources.get(_key_in_view(name))
 
     def close_resource(self, name: str) -> None:
@@ -78,7 +83,10 @@ class Session:
             resource.close()
 
     def memoize(self, name: str, key: Any, compute: Callable[[], T]) -> T:
-        """`compute()`, done once for this `key`; under each name the last `MAX_MEMOS_PER_NAME` keys are remembered."""
+        """Return `compute()`, done once for this `key`.
+
+        Under each name the last `MAX_MEMOS_PER_NAME` keys are remembered.
+        """
         memos = self.memos.setdefault(_key_in_view(name), [])
         for memo_key, value in memos:
             if memo_key == key:
@@ -89,20 +97,23 @@ class Session:
         return value
 
     def has_memo(self, name: str, key: Any) -> bool:
-        """Whether a memo of this `key` is there."""
+        """Return whether `memoize` has stored a result for this name and key."""
         return any(memo_key == key for memo_key, _ in self.memos.get(_key_in_view(name), []))
 
     def mark_viewed(self, table: Table) -> None:
-        """Remember that something of an upload's records was shown; forgetting the table does not undo it."""
+        """Store that something of an upload's rows was shown.
+
+        Forgetting the table does not undo it.
+        """
         if table.uploaded:
             self.viewed_table_digests.add(self._table_digest(table))
 
     def was_viewed(self, table: Table) -> bool:
-        """Whether something was shown of the records of an upload with these columns and as many rows."""
+        """Return whether rows were shown of an upload with these columns and as many rows."""
         return table.uploaded and self._table_digest(table) in self.viewed_table_digests
 
     def close(self) -> None:
-        """Let go of the table and of everything that was made of it: jobs, shared blocks, memos and results."""
+        """Drop the table and all that was made of it: jobs, shared blocks, memos and results."""
         for resource in self.resources.values():
             resource.close()
         self.resources = {}
@@ -111,19 +122,17 @@ class Session:
 
     def _table_digest(self, table: Table) -> int:
         large_table = table.large_table
-        # any, where nobody counted them
-        rows = (
-            len(table.frame)
-            if large_table is None
-            else large_table.rows
-            if large_table.is_row_count_exact
-            else -1
-        )
+        if large_table is None:
+            rows = len(table.frame)
+        elif large_table.is_row_count_exact:
+            rows = large_table.rows
+        else:
+            rows = -1  # nobody counted them
         return hash((self.salt, *sorted(map(str, table.frame.columns)), rows))
 
 
 def _key_in_view(name: str) -> str:
-    """The key of what a tab holds under a name: another one in the stakeholder view."""
+    """Return the key of a named resource: another one in the stakeholder view."""
     return (
         name if name in IN_BOTH_VIEWS or not is_stakeholder_view() else f"{name}, for stakeholders"
     )
@@ -135,7 +144,7 @@ def _new_session() -> Session:
 
 
 def session() -> Session:
-    """The calling tab's; closed when the tab is."""
+    """Return the calling tab's session, which is closed when the tab is."""
     if "session" not in st.session_state:
         st.session_state["session"] = _new_session()
     return st.session_state["session"]

@@ -1,4 +1,7 @@
-"""Whether a tab is in the stakeholder view: an address asks for it, and the tab keeps it from page to page."""
+"""State of the stakeholder view: an address asks for it, and the tab keeps it.
+
+It stays from page to page.
+"""
 
 import streamlit as st
 
@@ -6,7 +9,10 @@ STAKEHOLDER_VIEW = "stakeholder"
 
 
 def is_stakeholder_view() -> bool:
-    """Whether this tab shows only what is public, typed or paid for: since the address said `?view=stakeholder`."""
+    """Return whether this tab shows only public, typed or released facts.
+
+    It does since the address said `?view=stakeholder`.
+    """
     requested_view = st.query_params.get("view")
     if requested_view is not None:
         st.session_state["view"] = requested_view

@@ -1,6 +1,6 @@
-"""The wall of the stakeholder view: what a page may know of a private table there, and the words for all the rest.
+"""Wall of the stakeholder view: a private table's public facts, and a text for the others.
 
-`session.table` hands every page a `PublicTable` in place of a private `Table` as long as the view
+`visible_table` hands every page a `PublicTable` in place of a private `Table` as long as the view
 is on, and a session keeps what was run there apart. So nothing that a page draws can depend on a
 row: a new panel that asks for rows, or for anything made of them, draws the words below until
 somebody adds what it needs to `PublicTable`, which is the list of what may be shown. Only the row
@@ -57,7 +57,7 @@ NOTICE_SHOWN_KEY = "_left-out"  # whether the page that is drawn has said what i
 
 
 class WithheldError(InputError):
-    """Raised where more of a private table is asked for than the view shows; its words are always the same."""
+    """Error for a request beyond what the view shows of a private table; its text is fixed."""
 
     def __init__(self) -> None:
         super().__init__(LEFT_OUT_TEXT)
@@ -65,7 +65,7 @@ class WithheldError(InputError):
 
 @frozen
 class PublicTable:
-    """A private table as the stakeholder view knows it; whatever else a `Table` has raises WithheldError.
+    """Public facts of a private table; any other `Table` attribute raises WithheldError.
 
     Args:
         name: Of the file.
@@ -111,7 +111,11 @@ class PublicTable:
 
     @property
     def n(self) -> int:
-        """How many rows there are, whatever the limit for each person: how many count is read from the table."""
+        """Number of rows, before any limit of rows per person.
+
+        How many count under the limit is read from the table, so it is not known here. Raises
+        WithheldError where nobody has counted the rows.
+        """
         if self.row_count is None:
             raise WithheldError
         return self.row_count
@@ -128,7 +132,7 @@ class PublicTable:
 
     @property
     def schema_uses_real_data(self) -> bool:
-        """Whether what is known of the schema was filled in from the rows; a trial is not known here."""
+        """Whether the known schema was filled in from the rows; a trial is not known here."""
         return self.is_schema_inferred
 
 
@@ -166,7 +170,10 @@ def public_table_of(private_table: Table) -> PublicTable:
 
 
 def _read_schema(schema: dict[str, Any]) -> tuple[Domain | None, PartialSchema | None]:
-    """Return what a schema says as a domain, or as one of which some is to be measured; neither for none."""
+    """Return the domain of a schema, or the partial schema; None for both if it is neither.
+
+    A partial schema is one of which some is to be measured.
+    """
     try:
         if has_private_columns(schema):
             return None, partial_schema_from_json(schema)
@@ -176,7 +183,7 @@ def _read_schema(schema: dict[str, Any]) -> tuple[Domain | None, PartialSchema |
 
 
 def is_public_table(table: Table | PublicTable) -> bool:
-    """Whether a page knows of this table what is public only."""
+    """Return whether only public facts of this table are known to the page."""
     return isinstance(table, PublicTable)
 
 
@@ -190,7 +197,10 @@ def show_left_out_notice() -> None:
 
 
 def failure_reason(error: object, max_chars: int = 400) -> str:
-    """Return for markdown why something could not be done: it may quote a cell, so the view leaves it out."""
+    """Return an error's reason as markdown; left out in the stakeholder view.
+
+    It may quote raw text.
+    """
     return text_unless_stakeholder(escape_markdown(error, max_chars))
 
 
@@ -200,7 +210,7 @@ def text_unless_stakeholder(markdown: str) -> str:
 
 
 def reset_left_out_notice() -> None:
-    """A page begins: nothing is said yet."""
+    """Reset the notice of left-out sections at the beginning of a page."""
     st.session_state[NOTICE_SHOWN_KEY] = False
 
 

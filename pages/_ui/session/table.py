@@ -1,4 +1,4 @@
-"""A table in a session: its records, what is public about it and who said so, and whom it protects."""
+"""Table of a session: its rows, its schema and who stated it, and its privacy unit."""
 
 import copy
 import json
@@ -40,24 +40,26 @@ from .schema_share import SchemaTrial
 
 COMFORTABLE_CELLS = 100_000  # of the columns chosen at first
 MAX_ROWS_OF_PERSON = 1000  # the largest limit that a person may choose
-USER_INPUT, GUESSED, INFERRED_FROM_DATA = (
-    "typed",
-    "guessed",
-    "read off",
-)  # where a column's entry comes from
+# Where a column's entry comes from.
+USER_INPUT = "typed"
+GUESSED = "guessed"
+INFERRED_FROM_DATA = "read off"
 SchemaEntry = dict[str, Any]
 
 
 @dataclass(eq=False)
 class Table:
-    """A table in this session: its schema as JSON, and the domain once the schema is complete (else what is wrong).
+    """Table of a session: rows, a schema as JSON, and the domain once the schema is complete.
 
-    `guesses` say what its columns seem to be, `origins` where each entry of the schema comes from.
-    As long as one is guessed, and for ever after one was read off the records, the schema is marked
-    as peeked. `unit` is whom the guarantee protects. A schema of which some is to be measured is an
-    `partial_schema`, and the domain is then that of the last `trial`. `text_format` is what a
-    schema has to say of the file. Of a `large_table` table, which is read in parts, `frame` holds
-    the first rows, to guess by, and `counts` is what was counted of all of them.
+    Until then, `problem` says what is wrong. `guesses` say what its columns seem to be, `origins`
+    where each entry of the schema comes from. As long as one is guessed, and for ever after one was
+    inferred from the rows, the schema is marked as peeked. `unit` is whom the guarantee protects. A
+    schema of which some is to be measured is a `partial_schema`, and the domain is then that of the
+    last `trial`. `text_format` is what a schema has to say of the file. Of a `large_table`, which
+    is
+    read in parts, `frame` holds the first rows, to guess by, and `counts` is what was counted of
+    all of
+    them.
     """
 
     name: str
@@ -74,11 +76,10 @@ class Table:
     origins: dict[str, str] = field(default_factory=dict)
     # whether a person said that kinds and the choice of columns are known without the table
     kinds_confirmed: bool = True
-    has_data_entries: bool = False  # whether values or bounds were ever taken from the records
+    has_data_entries: bool = False  # whether values or bounds were ever taken from the rows
     problems: tuple[ColumnProblem, ...] = ()
-    encoded_by_columns: dict[tuple[str, ...], Any] = field(
-        default_factory=dict
-    )  # Rows, or Counts of a large table
+    # Rows, or Counts of a large table
+    encoded_by_columns: dict[tuple[str, ...], Any] = field(default_factory=dict)
     _column_checks: dict[str, tuple[str, tuple[ColumnProblem, ...], dict[str, int]]] = field(
         default_factory=dict
     )
@@ -98,7 +99,10 @@ class Table:
         self.population_domain = self.domain
 
     def editable_copy(self) -> "Table":
-        """A copy to change while this one is in use, and to take its place; they share the records."""
+        """Return a copy to change while this table is in use, and to replace it.
+
+        They share the rows.
+        """
         clone = copy.copy(self)
         clone.origins = dict(self.origins)
         clone.encoded_by_columns = dict(self.encoded_by_columns)
@@ -124,10 +128,8 @@ class Table:
                 self.schema = domain_to_json(domain_from_json(schema))
         uses_real_data = bool(self.entries) and bool(schema.get("peeked"))
         self.has_data_entries = uses_real_data and not is_guessed
-        self.origins = dict.fromkeys(
-            self.entries,
-            GUESSED if is_guessed else INFERRED_FROM_DATA if uses_real_data else USER_INPUT,
-        )
+        origin = INFERRED_FROM_DATA if uses_real_data else USER_INPUT
+        self.origins = dict.fromkeys(self.entries, GUESSED if is_guessed else origin)
         self._validate_schema(progress)
 
     def update_entries(
@@ -165,7 +167,10 @@ class Table:
     def repair_columns(
         self, names: Iterable[str], repair: str, progress: StatusCallback = ignore_progress
     ) -> None:
-        """Repair these columns, as far as they are in use; what cannot be mended so is a problem of its own."""
+        """Repair the used ones of these columns; raise InputError for those that cannot be.
+
+        The others are repaired all the same.
+        """
         entries: dict[str, SchemaEntry | None] = {}
         failures = []
         old_entries = self.entries
@@ -186,7 +191,10 @@ class Table:
             raise InputError("; ".join(failures))
 
     def confirm_kinds(self) -> None:
-        """A person says that kinds and the choice of columns are known without this table; what was read off stays."""
+        """Mark guessed kinds and the choice of columns as known to a person without this table.
+
+        What was inferred from the rows stays marked.
+        """
         self.origins = {
             name: USER_INPUT if was == GUESSED else was for name, was in self.origins.items()
         }
@@ -194,19 +202,22 @@ class Table:
         self._store_schema(self.entries, self.constraints)
 
     def set_constraints(self, constraints: list[Any]) -> None:
-        """Say what cannot be; InputError for what is wrong with it, once the columns are complete."""
+        """Set the combinations that cannot occur; raise InputError for an invalid constraint.
+
+        They are checked once the columns are complete.
+        """
         if self.domain is not None:
             domain_from_json({"columns": self.entries, "constraints": constraints})
         self._store_schema(self.entries, constraints)
 
     def set_privacy_unit(self, unit: PrivacyUnit) -> None:
-        """Protect `unit` from now on."""
+        """Set `unit` as the privacy unit from now on."""
         if unit != self.unit:
             self.unit = unit
             self._validate_schema()
 
     def use_trial(self, trial: SchemaTrial) -> None:
-        """Take the schema that a trial found for this table's domain, until the schema is changed."""
+        """Use the schema that a trial measured as this table's domain, until the schema changes."""
         self.encoded_by_columns = {}
         self.version = uuid.uuid4().hex
         self.trial = trial
@@ -214,9 +225,11 @@ class Table:
         self.encoded_rows(choose_default_columns(self.domain, COMFORTABLE_CELLS))
 
     def encoded_rows(self, names: tuple[str, ...]) -> Any:
-        """The records encoded in the named columns, once: Rows, or Counts of a large table where cells are too many.
+        """Return the rows encoded in the named columns, made once.
 
-        A large table must have been counted by them.
+        They are Rows, or Counts of a large table where cells are too many. A large table must have
+        been
+        counted by these columns.
         """
         if names not in self.encoded_by_columns:
             domain = (
@@ -234,13 +247,16 @@ class Table:
         self.counts = merge_counts(self.counts, new_counts)
 
     def population_on(self, names: tuple[str, ...]) -> np.ndarray | None:
-        """The population's distribution over these columns; None for no population, or where the schema was changed."""
+        """Return the population's distribution over these columns; None without a population.
+
+        None also where the schema was changed.
+        """
         if self.population is None or self.domain is None or self.domain != self.population_domain:
             return None
         return self.domain.marginal(self.population, names)
 
     def column_cells(self, name: str) -> pd.Series:
-        """The cells of one column; InputError unless there is exactly one that is called so."""
+        """Return one column's raw texts; raise InputError unless exactly one has that name."""
         if self.names.count(name) != 1:
             raise InputError(f"the table has {self.names.count(name) or 'no'} column {name!r}")
         return pd.Series(self.frame.iloc[:, self.names.index(name)]).reset_index(drop=True)
@@ -265,13 +281,9 @@ class Table:
         """How many rows there are; None where nobody has counted them yet."""
         if self.large_table is None:
             return len(self.frame)
-        return (
-            self.large_table.rows
-            if self.large_table.is_row_count_exact
-            else self.n
-            if self.counts and self.unit.person is None
-            else None
-        )
+        if self.large_table.is_row_count_exact:
+            return self.large_table.rows
+        return self.n if self.counts and self.unit.person is None else None
 
     @property
     def row_count_text(self) -> str:
@@ -280,7 +292,7 @@ class Table:
 
     @property
     def limited_rows_text(self) -> str:
-        """How many rows count under the limit of rows per person, in words; "" without a limit, or not counted yet.
+        """Number of rows under the rows-per-person limit, in words; "" if not limited or counted.
 
         The number uses real data: it is the sum over people of the smaller of their rows and the
         limit.
@@ -294,7 +306,7 @@ class Table:
 
     @property
     def ledger_content(self) -> pd.DataFrame | Source:
-        """What a ledger knows it by: all of its rows and columns, whatever the schema says of them."""
+        """Content by which a ledger knows the table: all rows and columns, whatever the schema."""
         return (
             self.frame
             if self.large_table is None
@@ -324,7 +336,10 @@ class Table:
 
     @property
     def missing_word_counts(self) -> dict[str, dict[str, int]]:
-        """By column, as far as cells are looked at, the words that count as missing, and how often each stands."""
+        """Words that count as missing and their frequency, by column.
+
+        They are known as far as raw texts were checked.
+        """
         words_by_column = {
             name: checked[2]
             for name, checked in self._column_checks.items()
@@ -337,7 +352,7 @@ class Table:
         }
 
     def column_guess(self, name: str) -> ColumnGuess:
-        """What a column seemed to be; of a table whose schema came with it, nothing."""
+        """Return the guess of a column's kind; an empty guess if the schema came with the table."""
         return self.guesses.get(name) or ColumnGuess(name=name, kind="categorical")
 
     @cached_property
@@ -352,7 +367,7 @@ class Table:
 
     @property
     def schema_uses_real_data(self) -> bool:
-        """Whether something of its schema was guessed, read off the records, or found in a trial."""
+        """Whether any of the schema was guessed, inferred from rows, or measured in a trial."""
         return self.is_schema_inferred or self.trial is not None
 
     @property
@@ -368,7 +383,7 @@ class Table:
         return list(constraints) if isinstance(constraints, list) else []
 
     def _schema_value(self, key: str) -> Any:
-        """What a schema says under a name; None where it is no schema, or says nothing."""
+        """Return the schema's value under a key; None if it has none or is no schema."""
         return self.schema.get(key) if isinstance(self.schema, Mapping) else None
 
     def _store_schema(
@@ -388,18 +403,21 @@ class Table:
             {"constraints": constraints} if constraints else {}
         )
         self.schema |= {"measured": still_measured} if still_measured else {}
-        self.schema |= {"file": file_format} if (file_format := self.text_format.to_json()) else {}
+        file_format = self.text_format.to_json()
+        self.schema |= {"file": file_format} if file_format else {}
         if self.has_data_entries or not self.kinds_confirmed:
             self.schema["peeked"] = True
         self._validate_schema(progress)
 
     def _validate_schema(self, progress: StatusCallback = ignore_progress) -> None:
-        """Find the domain and all that is wrong; columns that did not change are not looked at again."""
+        """Set the domain and all problems from the schema; check only columns that changed."""
         self.encoded_by_columns = {}
         self.counts = {}
         self._limited_row_count = None
         self.version = uuid.uuid4().hex
-        self.domain = self.partial_schema = self.trial = None
+        self.domain = None
+        self.partial_schema = None
+        self.trial = None
         self.problems = ()
         self.problem = ""
         entries = self.entries
@@ -443,7 +461,7 @@ class Table:
         return domain
 
     def _column_problems(self, name: str, entry: SchemaEntry) -> tuple[ColumnProblem, ...]:
-        """What is wrong with a column; of one that is to be measured no cell is looked at."""
+        """Return what is wrong with a column; one to be measured is not read for that."""
         text = json.dumps(entry, default=str)
         if is_private_entry(entry):
             self.column_cells(name)  # whether it is there

@@ -1,4 +1,4 @@
-"""Uploaded bytes and the sessions they belong to: how much there may be, and that all of it goes with its tab."""
+"""Limits on uploaded bytes by session and server, and their removal with the tab."""
 
 import asyncio
 import ctypes
@@ -17,10 +17,9 @@ from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 from . import address_link
 
-MAX_UPLOADS_PER_SESSION, MAX_UPLOADS_PER_SERVER = (
-    2,
-    8,
-)  # times the largest upload: a table and what it is put beside; all sessions together
+# Times the largest upload: a table and what it is put beside; all sessions together.
+MAX_UPLOADS_PER_SESSION = 2
+MAX_UPLOADS_PER_SERVER = 8
 POLL_SECONDS = 5.0  # seconds between two looks at who is still there
 # seconds before the server stops waiting for a tab to come back: closed by then, as it only forgets
 # them
@@ -35,14 +34,17 @@ _last_active: dict[str, float] = {}  # sessions, and when each was last there
 
 
 class UploadLimit:
-    """Middleware: refuses an upload beyond what a session, or the server, may hold; what is on its way counts."""
+    """Middleware that refuses an upload beyond what a session or the server may hold.
+
+    Uploads on their way count, too.
+    """
 
     def __init__(self, app: ASGIApp) -> None:
         self.app = app
         self.pending_bytes: Counter[str] = Counter()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """One request."""
+        """Serve one request, or refuse it if it is too large an upload."""
         if scope["type"] != "http" or scope["method"] != "PUT" or UPLOAD_PATH not in scope["path"]:
             await self.app(scope, receive, send)
             return
@@ -73,7 +75,10 @@ class UploadLimit:
 
 
 def begin_page(title: str) -> None:
-    """Drop what was uploaded on another page: its uploader is gone, and what was read of it is kept elsewhere."""
+    """Remove another page's uploads, and settings that the new page's address decides.
+
+    Their uploader is gone, and what was read of them is kept elsewhere.
+    """
     context = get_script_run_ctx()
     if context is None:
         return
@@ -87,7 +92,10 @@ def begin_page(title: str) -> None:
 
 
 async def close_abandoned_sessions() -> None:
-    """For as long as the server runs: close sessions that nobody came back to, and give their memory back."""
+    """Close abandoned sessions and free their memory, for as long as the server runs.
+
+    Nobody came back to such a session.
+    """
     server = runtime.get_instance()
     max_absence_seconds = max(
         st.get_option("server.disconnectedSessionTTL") - RECONNECT_SECONDS, POLL_SECONDS
@@ -110,7 +118,10 @@ async def close_abandoned_sessions() -> None:
 
 
 def release_memory() -> None:
-    """Return freed memory to the operating system: a session's objects lie in circles, and allocators keep pages."""
+    """Return freed memory to the operating system.
+
+    A session's objects lie in circles, and allocators keep pages.
+    """
     gc.collect()
     pa.default_memory_pool().release_unused()
     malloc_trim: Any = getattr(ctypes.CDLL(None), "malloc_trim", None)
@@ -119,7 +130,7 @@ def release_memory() -> None:
 
 
 def _uploaded_bytes() -> Counter[str]:
-    """Uploaded bytes by session."""
+    """Return the number of uploaded bytes by session."""
     storage: dict = getattr(runtime.get_instance().uploaded_file_mgr, "file_storage", {})
     return Counter(
         {

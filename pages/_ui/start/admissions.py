@@ -1,4 +1,4 @@
-"""The Start page's chart: the 1973 Berkeley admissions, real beside private, at every ε that the slider has."""
+"""Start page's chart: the 1973 Berkeley admissions, real and private, at every slider ε."""
 
 import numpy as np
 import pandas as pd
@@ -28,7 +28,10 @@ TITLE = "Who was admitted to Berkeley in 1973?"
 
 @frozen
 class Releases:
-    """Real shares (labels,), released ones (drawings, stops, labels) of `n` records, how often guesses are right."""
+    """Real and released shares of the admissions at every ε, and the rates of right guesses.
+
+    Real shares are (labels,), released ones (drawings, stops, labels), of `n` rows.
+    """
 
     labels: list[str]
     real: np.ndarray
@@ -44,13 +47,14 @@ class Releases:
 
 @st.cache_data(show_spinner=False)
 def make_releases() -> Releases:
-    """A release for every ε and drawing, made once: the sample is public, and 24 cells take milliseconds."""
+    """Return a release for every ε and drawing, made once.
+
+    The sample is public, and 24 cells take milliseconds.
+    """
     table = sample_table(SAMPLE)
     rows = table.encoded_rows(table.domain.names)
-    problem, shown_marginals = (
-        QueryRelease(Marginals.all(table.domain, 2), rows.n),
-        Marginals(table.domain, [SHOWN_COLUMNS]),
-    )
+    problem = QueryRelease(Marginals.all(table.domain, 2), rows.n)
+    shown_marginals = Marginals(table.domain, [SHOWN_COLUMNS])
     algorithm = ALGORITHMS[ALGORITHM]()
 
     def run(epsilon: float, seed: int) -> Run:
@@ -60,23 +64,26 @@ def make_releases() -> Releases:
 
     runs = [[run(epsilon, seed) for epsilon in EPSILON_OPTIONS] for seed in SEEDS]
     comparisons = [
-        [compare_with_rows(one.release, rows, shown_marginals) for one in row] for row in runs
+        [compare_with_rows(result.release, rows, shown_marginals) for result in replicate]
+        for replicate in runs
     ]
     labels = [
         " ".join(value for _, value in shown_marginals.label(j)) for j in range(shown_marginals.m)
     ]
-    shares = np.array([[one.synthetic for one in row] for row in comparisons])
+    shares = np.array(
+        [[comparison.synthetic for comparison in replicate] for replicate in comparisons]
+    )
     return Releases(
         labels,
         comparisons[0][0].real,
         shares,
         rows.n,
-        [one.promise.max_guess_probability() for one in runs[0]],
+        [result.promise.max_guess_probability() for result in runs[0]],
     )
 
 
 def epsilon_in_use() -> float:
-    """The ε of the address, else the one chosen on another page, else the opening one."""
+    """Return the ε of the address, else of another page's slider, else the opening one."""
     named = {format_setting(epsilon): epsilon for epsilon in EPSILON_OPTIONS}
     address_link.discard_unknown_value("epsilon", named)
     address_value = st.query_params.get("epsilon")
@@ -87,13 +94,13 @@ def epsilon_in_use() -> float:
 
 
 def _keep_epsilon(stop_index: int) -> None:
-    """Keep an ε as the sliders of other pages do: in the address, and for the pages that a person opens next."""
+    """Store an ε in the address and for the pages opened next, as other pages' sliders do."""
     st.session_state["epsilon"] = EPSILON_OPTIONS[stop_index]
     st.query_params["epsilon"] = format_setting(EPSILON_OPTIONS[stop_index])
 
 
 def draw_admissions(epsilon: float) -> None:
-    """The bars and their slider, and the numbers of this ε as a table."""
+    """Draw the bars and their slider, and the numbers of this ε as a table."""
     admission_releases = make_releases()
     hidden = is_stakeholder_view()
     draw_heading(TITLE)
@@ -115,7 +122,10 @@ def draw_admissions(epsilon: float) -> None:
 
 
 def chart_frames(admission_releases: Releases, *, hidden: bool) -> BarFrames:
-    """All frames with their sentences; where what is real is `hidden`, neither it nor an error is in them."""
+    """Return the chart's frames for every ε, with their sentences.
+
+    If `hidden`, neither the real shares nor an error is in them.
+    """
     worst = admission_releases.errors.max(axis=0)
     sentences = [
         [
@@ -132,8 +142,8 @@ def chart_frames(admission_releases: Releases, *, hidden: bool) -> BarFrames:
         labels=admission_releases.labels,
         real=None if hidden else admission_releases.real,
         synthetic=admission_releases.synthetic,
-        words=sentences,
-        shown="synthetic" if hidden else "synthetic (+/− people)",
+        sentences=sentences,
+        moving_bars_name="synthetic" if hidden else "synthetic (+/− people)",
         people=admission_releases.n,
     )
 
@@ -141,7 +151,10 @@ def chart_frames(admission_releases: Releases, *, hidden: bool) -> BarFrames:
 def _frame_sentence(
     epsilon: float, error: float, worst: float, guess: float, n: int, hidden: bool
 ) -> str:
-    """The sentences of a frame."""
+    """Return the sentences below a frame: the error and the rate of right guesses at an ε.
+
+    If `hidden`, they do not name an error.
+    """
     tile_title, tile_value, tile_note = guess_tile_texts(guess)
     sentence = f"At **ε = {format_setting(epsilon)}**: {tile_title} **{tile_value}** {tile_note}."
     if hidden:

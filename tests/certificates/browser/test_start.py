@@ -59,7 +59,7 @@ def as_the_server_has_it(drawn, drawing=0):
             for gap in made.n * (values[stop] - made.real)
         ]
         and drawn["words"]
-        == chart_frames(made, hidden=False).words[drawing][stop].replace("**", "")
+        == chart_frames(made, hidden=False).sentences[drawing][stop].replace("**", "")
     )
 
 
@@ -160,7 +160,7 @@ def test_names_and_words_are_text_whatever_they_hold(page, server):
         "synthetic": [[[0.1, 0.2]] * 2],
         "low": [[0.1, 0.1]] * 2,
         "high": [[0.3, 0.3]] * 2,
-        "words": [HOSTILE[:2]],
+        "sentences": [HOSTILE[:2]],
         "top": 1,
         "ticks": [0, 1],
         "digits": 1,

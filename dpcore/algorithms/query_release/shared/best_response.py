@@ -25,7 +25,10 @@ CellSolution = tuple[Array, float, bool]
 
 @frozen
 class BestResponses:
-    """Best responses: `codes` (c, d), their `values` (c,), and the number that the time limit cut short."""
+    """Best responses: `codes` (c, d), their `values` (c,), and how many were cut short.
+
+    The time limit cuts them.
+    """
 
     codes: Array
     values: Array
@@ -33,7 +36,9 @@ class BestResponses:
 
 
 class BestResponseOracle:
-    """The oracle for argmax over cells x of Σ_j w_j q_j(x), optionally plus a public score of each (column, value).
+    """The oracle for argmax over cells x of Σ_j w_j q_j(x).
+
+    Optionally plus a public score of each (column, value).
 
     Up to 1e6 cells, and for explicit matrices up to what can be enumerated, by looking at all of
     them. Beyond, by an integer program over one-hot variables x_{i,v} with Σ_v x_{i,v} = 1 and one
@@ -60,8 +65,9 @@ class BestResponseOracle:
             self.enumerates_cells = True
 
     def argmax(self, weights: Array, rng: Rng, scores: Array | None = None) -> BestResponses:
-        """The best responses to weights (m,): one, or one for each row of scores (c, Σ_i d_i), columns side
-        by side.
+        """Return the best responses to weights (m,): one, or one for each row of scores.
+
+        Scores are (c, Σ_i d_i), columns side by side.
         """
         if self.enumerates_cells:
             return self._search_all_cells(weights, rng, scores)
@@ -72,7 +78,7 @@ class BestResponseOracle:
         return BestResponses(np.array(codes), np.array(values), sum(timed_out))
 
     def _search_all_cells(self, weights: Array, rng: Rng, scores: Array | None) -> BestResponses:
-        """The best responses, found by looking at every cell."""
+        """Return the best responses, found by looking at every cell."""
         values = self.workload.adjoint(weights)
         if scores is None:
             max_value = float(values.max())
@@ -99,7 +105,10 @@ class BestResponseOracle:
 
 
 class QuerySums:
-    """Sums of query values over public rows, kept as table cells: one row costs one addition a table."""
+    """Sums of query values over public rows, kept as table cells.
+
+    One row costs one addition a table.
+    """
 
     def __init__(self, workload: Workload) -> None:
         self.workload = workload
@@ -128,10 +137,12 @@ class QuerySums:
 
 
 class _ConjunctionProgram:
-    """A weighted sum of table cells as a function of one-hot rows x (Σ_i d_i), columns side by side.
+    """A weighted sum of table cells as a function of one-hot rows x (Σ_i d_i).
 
-    `named` (N, Σ_i d_i) says which values each of the N cells asks for, and `value_counts` (N,) how
-    many.
+    Columns side by side.
+
+    `cell_values` (N, Σ_i d_i) says which values each of the N cells asks for, and `value_counts`
+    (N,) how many.
     """
 
     def __init__(self, workload: Workload, weights: Array) -> None:
@@ -163,7 +174,10 @@ class _ConjunctionProgram:
         self.constraint_rows, self.lower_limits, self.upper_limits = self._constraints(table)
 
     def _constraints(self, table_of_cell: Array) -> tuple[Any, Any, Any]:
-        """The constraints low ≤ rows (x, z) ≤ high, with a variable z for each cell; `table` (N,) holds the cells."""
+        """Return the constraints low ≤ rows (x, z) ≤ high, with a variable z for each cell.
+
+        `table_of_cell` (N,) holds the table of each cell.
+        """
         count, width = self.cell_values.shape
         is_positive = self.weights > 0
         is_negative = self.weights < 0
@@ -199,7 +213,7 @@ class _ConjunctionProgram:
         return rows.tocsc(), np.where(np.arange(len(high)) < len(self.shape), 1, -np.inf), high
 
     def solve(self, scores: Array | None, seconds: float, rng: Rng) -> CellSolution:
-        """The best cell (d,), its value, and whether the time limit cut the search short."""
+        """Return the best cell (d,), its value, and whether the time limit cut the search short."""
         value_scores = np.zeros(sum(self.shape)) if scores is None else scores
         tie_order = rng.random(len(value_scores)) if scores is None else scores
         is_unnamed = self.cell_values.sum(axis=0) == 0
@@ -235,23 +249,26 @@ class _ConjunctionProgram:
         return np.flatnonzero(x) - self.starts, self._evaluate(x, value_scores), timed_out
 
     def _column_sums(self, x: Array) -> Array:
-        """The sums of x over the values of each column, written to each of its values."""
+        """Return the sums of x over the values of each column, written to each of its values."""
         return np.repeat(np.add.reduceat(x, self.starts), self.shape)
 
     def _one_hot(self, order: Array) -> Array:
-        """The row with each column's value of the highest order."""
+        """Return the row with each column's value of the highest order."""
         x = np.zeros(len(order))
         x[self.starts + [part.argmax() for part in np.split(order, self.starts[1:])]] = 1
         return x
 
     def _evaluate(self, x: Array, value_scores: Array) -> float:
-        """The weighted sum of the queries at a row, with its scores."""
+        """Return the weighted sum of the queries at a row, with its scores."""
         return float(
             self.weights[self.cell_values @ x == self.value_counts].sum() + value_scores @ x
         )
 
     def _coordinate_ascent(self, x: Array, value_scores: Array) -> Array:
-        """The end of a search that takes the best change of a single column until none is better."""
+        """Return the row at which a search by best single-column changes ends.
+
+        It takes the best change of a single column until none is better.
+        """
         while True:
             missing = self.value_counts - self.cell_values @ x
             weight_present = self.cell_values.T @ np.where(missing == 0, self.weights, 0.0)
@@ -265,5 +282,5 @@ class _ConjunctionProgram:
 
 
 def _sparse_ones(rows: Array, columns: Array, width: int) -> Any:
-    """The sparse matrix of that width with ones at these places."""
+    """Return the sparse matrix of that width with ones at these places."""
     return csr_array((np.ones(len(rows)), (rows, columns)), shape=(rows.max(initial=-1) + 1, width))

@@ -1,4 +1,7 @@
-"""The choice of a problem's model, and of a junction tree's cliques. Sees a Curator, never records."""
+"""The choice of a problem's model, and of a junction tree's cliques.
+
+Sees a curator, never rows.
+"""
 
 import math
 from collections import Counter
@@ -88,11 +91,12 @@ MAX_TRIM_NOISE = 0.005
 def find_public_model(
     problem: QueryRelease, measured_workload: Workload, max_cells: int | None
 ) -> JunctionTreeModel | None:
-    """The model of all cells if they are at most `max_cells` (10⁷ by default), else a small tree; else None.
+    """Return the model of all cells, else a small junction tree, else None.
 
-    None where such a tree would hold more than `max_cells` cells (10⁶ by default): then tables must
-    be chosen. Decided by public sizes. Raises InputError where queries are not read off tables:
-    that needs all cells, as a listed start does.
+    All cells if they are at most `max_cells` (10⁷ by default). None where such a tree would hold
+    more than `max_cells` cells (10⁶ by default): then tables must be chosen. Decided by public
+    sizes. Raises InputError where queries are not read off tables: that needs all cells, as a
+    listed start does.
     """
     domain = problem.domain
     tables = measured_workload.base
@@ -109,7 +113,7 @@ def find_public_model(
 
 
 def column_pairs_in_tables(tables: Marginals) -> Marginals:
-    """Every pair of columns that some table reads together."""
+    """Return every pair of columns that some table reads together, as tables."""
     return Marginals.over_axes(
         tables.domain, sorted({pair for axes in tables.axes for pair in combinations(axes, 2)})
     )
@@ -132,7 +136,7 @@ class CliqueBudget:
         self._model: JunctionTreeModel | None = ListedCellsModel(self.domain) if lists_all else None
 
     def model_holding(self, measured_axes: Iterable[Axes]) -> JunctionTreeModel:
-        """The model that holds the measured tables, each of which was checked to fit."""
+        """Return the model that holds the measured tables, each of which was checked to fit."""
         if isinstance(self._model, ListedCellsModel):
             return self._model
         required_axes = [*measured_axes, *self.domain.allowed_tables]
@@ -152,9 +156,10 @@ def fitting_candidates(
     junction: JunctionTree,
     max_cells: float,
 ) -> Array:
-    """Flags (tables,) of the candidates that a tree of at most `max_cells` cells has room for beside the `required_axes` tables.
+    """Return flags (tables,) of the candidates that still fit a tree beside the required tables.
 
-    `junction` is the tree over these. Those that are not `still_fits` are not asked again.
+    The tree has at most `max_cells` cells; `junction` is the tree over `required_axes`. Those that
+    are not `still_fits` are not asked again.
     """
     fits = still_fits.copy()
     fits_by_new_pairs: dict[tuple[Axes, ...], bool] = {}  # by the pairs that a candidate ties anew
@@ -181,7 +186,9 @@ def choose_tree_cell_limit(
     max_cells: int | None,
     allowed_range: tuple[int, int] = STEPWISE_TREE_CELLS_RANGE,
 ) -> Setting:
-    """How many cells a tree may hold: `max_cells`, or by n√ρ `allowed_range` bounds (STEPWISE where that is left out) and by
+    """Return the setting of how many cells a junction tree may hold.
+
+    `max_cells`, or by n√ρ within `allowed_range` (STEPWISE_TREE_CELLS_RANGE where left out) and by
     how many tables it answers; single columns and constraints always fit. InputError for tables of
     too many cells.
     """
@@ -204,9 +211,10 @@ def choose_tree_cell_limit(
 
 
 def lists_all_cells(problem: QueryRelease, max_cells: int | None) -> bool:
-    """Whether a model lists all cells: at most `max_cells`, 10⁷ by default, of them, or a listed public start.
+    """Return whether a model lists all cells.
 
-    Raises InputError where such a start has too many.
+    At most `max_cells`, 10⁷ by default, of them, or a listed public start. Raises InputError where
+    such a start has too many.
     """
     if problem.domain.size <= (max_cells or MAX_ENUMERABLE_CELLS) or isinstance(
         problem.start, Array
@@ -219,11 +227,12 @@ def lists_all_cells(problem: QueryRelease, max_cells: int | None) -> bool:
 def exclusion_penalties(
     penalties: Array, weights: Array, still_fits: Array, noise_scale: float
 ) -> Array:
-    """Penalties (tables,) for `TableErrors` under which a table that is not free is picked with probability < e^-90.
+    """Return the penalties (tables,) for `TableErrors` that exclude tables that do not fit.
 
-    Weighted distances are within 0..2 max w, so that one that is not free scores at least NEVER ·
+    A table that is not `still_fits` is picked with probability < e^-90. Weighted distances are
+    within 0..2 max w, so that one that does not fit scores at least `EXCLUSION_NOISE_SCALES` ·
     scale less than any other, `noise_scale` being that of the noise on scores; 10^4 tables add up
-    to e^9 times e^-NEVER.
+    to e^9 times e^-`EXCLUSION_NOISE_SCALES`.
     """
     excluded_score = (
         2 * weights.max() + (weights * penalties).max() + EXCLUSION_NOISE_SCALES * noise_scale
@@ -234,10 +243,10 @@ def exclusion_penalties(
 def plan_table_selection(
     tables: Marginals, n: float, budget: Budget, max_cells: int | None
 ) -> tuple[tuple[PlannedEvent, ...], tuple[Setting, ...]]:
-    """The charges and choices of `choose_tree_and_measure`: 1-way tables, draws of pairs, batches, and the tree's tables.
+    """Return the planned events and settings of `choose_tree_and_measure`.
 
-    They are shares of ρ, and all enlarged together. InputError when δ = 0, which no Gaussian noise
-    can promise.
+    1-way tables, draws of pairs, batches, and the tree's tables. They are shares of ρ, and all
+    enlarged together. InputError when δ = 0, which no Gaussian noise can promise.
     """
     if budget.delta == 0:
         raise InputError(
@@ -277,7 +286,9 @@ def _table_events(budget: Budget, share: float, pair_draws: int) -> tuple[Planne
 def plan_pair_selection(
     tables: Marginals, n: float, budget: Budget
 ) -> tuple[int, float, tuple[PlannedEvent, ...]]:
-    """The number of pairs to draw, the share for 1-way tables, and the charges for both.
+    """Return the number of pairs to draw, the share for 1-way tables, and the planned events.
+
+    The events of both.
 
     T draws have noise of scale 2Δ/(nε₀) = 4/(n √(8 share ρ/T)) on scores. The share keeps the mean
     L1 noise of 1-way tables low, clipped to its range: with s the columns' sizes and S = Σ s^⅔,
@@ -308,7 +319,10 @@ def plan_pair_selection(
 def pair_draw_settings(
     tables: Marginals, pair_draws: int, remaining_spend: Gaussian | Pure, n: float
 ) -> tuple[Setting, Setting]:
-    """The choices of how many pairs are drawn, and how much noise hides if all of them are measured with the rest."""
+    """Return the settings of how many pairs are drawn, and how much noise hides.
+
+    The noise if all of them are measured with the rest.
+    """
     pair_count = len(column_pairs_in_tables(tables).tables)
     return (
         Setting(
@@ -326,8 +340,9 @@ def pair_draw_settings(
 
 
 def expected_abs_noise(spend: Gaussian | Pure, table_count: float, n: float) -> float:
-    """The expected |noise| in a cell of `table_count` tables measured together: √(2/π) σ, or the scale of Laplace
-    noise.
+    """Return the expected |noise| in a cell of `table_count` tables measured together.
+
+    √(2/π) σ, or the scale of Laplace noise.
     """
     if isinstance(spend, Pure):
         return 2 * table_count / (n * spend.epsilon)
@@ -335,7 +350,9 @@ def expected_abs_noise(spend: Gaussian | Pure, table_count: float, n: float) -> 
 
 
 def one_way_charges(tables: Marginals, budget: Budget, share: float) -> tuple[PlannedEvent, ...]:
-    """The charges for 1-way tables, one for each size, small sizes first: `one_way_share` of ρ together, at δ = 0 of ε.
+    """Return the planned events for 1-way tables, one for each size, small sizes first.
+
+    `share` of ρ together, at δ = 0 of ε.
 
     Σ size · noise is least with μ² ∝ size^⅔, and with ε ∝ √size, as noise is 1/μ or 1/ε.
     """
@@ -355,14 +372,15 @@ def one_way_charges(tables: Marginals, budget: Budget, share: float) -> tuple[Pl
 
 
 def one_way_charge_name(size: int) -> str:
-    """The name of the charge for 1-way tables of columns with `size` values."""
+    """Return the name of the planned event for 1-way tables of columns with `size` values."""
     return f"columns of {size} values"
 
 
 @frozen
 class TreeFindings:
-    """The findings from 1-way tables and draws: noisy tables, shares by column, a tree, and the pairs drawn
-    into it.
+    """The findings from 1-way tables and draws.
+
+    Noisy tables, shares by column, a tree, and the pairs drawn into it.
     """
 
     noisy_tables: NoisyTables
@@ -371,10 +389,10 @@ class TreeFindings:
     drawn_pairs: frozenset[Axes]
 
     def hidden_share(self, axes: Axes, noise: float) -> float:
-        """The share of a table that E|noise| in a cell hides if columns are independent: Σ min(noise, Π shares).
+        """Return the share of a table that E|noise| in a cell hides if columns are independent.
 
-        The fit knows that cells are not negative, so that noise does not cost more than what stands
-        there.
+        Σ min(noise, Π shares). The fit knows that cells are not negative, so that noise does not
+        cost more than what stands there.
         """
         return float(
             np.minimum(reduce(np.multiply.outer, [self.shares[a] for a in axes]), noise).sum()
@@ -388,19 +406,22 @@ def choose_tree(
     curator: TableCurator,
     start: Array | PublicStart | None = None,
 ) -> TreeFindings:
-    """Measure the 1-way tables, choose a tree of at most plan["cells"] cells, and measure its pairs in batches.
+    """Measure the 1-way tables, choose a junction tree, and measure its pairs in batches.
+
+    The tree has at most plan["cells"] cells.
 
     Pairs S of a batch are drawn, one after the other and none twice, by the score
 
-        ‖table_S(P_n) − table_S(D)‖₁ − HIDDEN · what noise will hide of table_S(D),   Δ = 2/n
+        ‖table_S(P_n) − table_S(D)‖₁ − h · what noise will hide of table_S(D),   Δ = 2/n
 
-    (`TableErrors`: D and what is taken off are released, so they do not move). D is the product of
-    the noisy 1-way tables, and after every batch the fit to all that was measured, so that nothing
-    is drawn that D says already. A pair is tied if the tree stays within the batch's limit, which
-    grows by a constant factor from batch to batch: the first pairs would else spend all cells on a
-    few large cliques. The tables of the pairs tied are measured `weight_tables_by_size`; where none
-    is, all that were tied before are, or single columns, as the plan has paid for it. A plan that
-    pays for no batches draws all pairs against the product, and measures none of them.
+    (h = `HIDDEN_NOISE_PENALTY`; `TableErrors`: D and what is taken off are released, so they do not
+    move). D is the product of the noisy 1-way tables, and after every batch the fit to all that was
+    measured, so that nothing is drawn that D says already. A pair is tied if the tree stays within
+    the batch's limit, which grows by a constant factor from batch to batch: the first pairs would
+    else spend all cells on a few large cliques. The tables of the pairs tied are measured
+    `weight_tables_by_size`; where none is, all that were tied before are, or single columns, as the
+    plan has paid for it. A plan that pays for no batches draws all pairs against the product, and
+    measures none of them.
     """
     one_way = one_way_marginals(tables)
     noisy_tables, shares = _measure_one_way_tables(one_way, plan, curator)
@@ -534,7 +555,7 @@ class _TreeSearch:
 def weight_tables_by_size(
     tables: Marginals, findings: TreeFindings, spend: Gaussian, n: float
 ) -> WeightedTables:
-    """The tables to measure together, weighted so that their total L1 noise is least.
+    """Return the tables to measure together, weighted for the least total L1 noise.
 
     Table S with noise σ/w_S costs c_S σ/w_S, c_S being the cells in which there is more than noise:
     those of `hidden_share`, as the fit knows that cells are not negative. Δ₂² = 2 Σ_S w_S² being
@@ -552,7 +573,10 @@ def weight_tables_by_size(
 
 
 def tables_inside_cliques(tables: Marginals, junction: JunctionTree) -> Marginals:
-    """The tables, and subsets of two columns or more, inside a clique; columns in none of these stay alone."""
+    """Return the tables, and subsets of two columns or more, inside a clique.
+
+    Columns in none of these stay alone.
+    """
     clique_tables = {
         B
         for axes in tables.axes

@@ -62,7 +62,7 @@ class ModelState:
         return self.model.reader(self.workload)
 
     def normalise(self, q: Array, scale: float = 1.0) -> tuple[float, Array]:
-        """The log normaliser and the beliefs (size,) of D ∝ D_0 exp(scale · q)."""
+        """Return the log normaliser and the beliefs (size,) of D ∝ D_0 exp(scale · q)."""
         theta = scale * q
         if self.base_potentials is not None:
             theta += self.base_potentials
@@ -71,7 +71,10 @@ class ModelState:
 
 @frozen
 class ModelSetup:
-    """The cost of finding a model: its `charges`, the budget that they leave, and the `choices` made."""
+    """The cost of finding a model: its planned events, the remaining budget, and the settings.
+
+    `charges` are the events, `choices` the settings made.
+    """
 
     remaining_budget: Budget
     planned_events: tuple[PlannedEvent, ...]
@@ -84,7 +87,10 @@ class ModelSetup:
         return next(setting.value for setting in self.settings if setting.name == "cells")
 
     def selection_spend(self, selection_count: int) -> BoundedRange | Pure:
-        """The spend of one of `times` equal selections, where the algorithm spends on nothing else."""
+        """Return the spend of one of `selection_count` equal selections.
+
+        For an algorithm that spends on nothing else.
+        """
         if not self.planned_events or self.remaining_budget.delta == 0:
             return equal_selection_spend(self.remaining_budget, selection_count)
         # as ρ it adds up with the planned events
@@ -94,11 +100,11 @@ class ModelSetup:
 def plan_model_setup(
     problem: QueryRelease, budget: Budget, max_cells: int | None, algorithm_name: str
 ) -> ModelSetup:
-    """The cost of finding a model: nothing where `model_of` has one, else 1-way tables and draws of pairs.
+    """Return the cost of finding a model.
 
-    Both are shares of ρ, or of ε at δ = 0, as `gaussian_maxent` has them, and what is left adds up
-    with them. Raises InputError where queries are not read off tables, or the tables have too many
-    cells.
+    Nothing where `find_public_model` has one, else 1-way tables and draws of pairs. Both are shares
+    of ρ, or of ε at δ = 0, as `gaussian_maxent` has them, and what is left adds up with them.
+    Raises InputError where queries are not read off tables, or the tables have too many cells.
     """
     model = find_public_model(problem, problem.workload, max_cells)
     if model is not None:
@@ -135,7 +141,10 @@ def plan_model_setup(
 
 
 def largest_budget_for_rho(rho: float, budget: Budget) -> Budget:
-    """The largest promise that ρ allows: at the budget's δ, or at its ε with a smaller δ where ρ is tiny."""
+    """Return the largest promise that ρ allows.
+
+    At the budget's δ, or at its ε with a smaller δ where ρ is tiny.
+    """
     epsilon = conversions.zcdp_epsilon(rho, budget.delta)
     if epsilon >= MIN_EPSILON:
         return Budget(epsilon, budget.delta, additive=True)
@@ -152,11 +161,12 @@ def largest_budget_for_rho(rho: float, budget: Budget) -> Budget:
 def initial_model(
     problem: QueryRelease, plan: Plan, curator: TableCurator, max_cells: int | None
 ) -> ModelState:
-    """The model that `model_of` has, with the queries as asked, from the public start or uniform.
+    """Return the model state from which an algorithm starts.
 
-    Else a tree that is found, those of its tables that are asked or part of one that is, and the
-    public start or the product of the noisy 1-way tables. All of it depends on released values
-    only. Queries outside the tree are answered by what it says of their columns.
+    The model that `find_public_model` has, with the queries as asked, from the public start or
+    uniform. Else a tree that is found, those of its tables that are asked or part of one that is,
+    and the public start or the product of the noisy 1-way tables. All of it depends on released
+    values only. Queries outside the tree are answered by what it says of their columns.
     """
     model = find_public_model(problem, problem.workload, max_cells)
     if model is not None:

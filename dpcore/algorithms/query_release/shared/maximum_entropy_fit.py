@@ -1,4 +1,7 @@
-"""Maximum-entropy fits to noisy answers, shared by all that measure tables. Sees noisy answers, never records."""
+"""Maximum-entropy fits to noisy answers, shared by all that measure tables.
+
+Sees noisy answers, never rows.
+"""
 
 from collections import deque
 from collections.abc import Iterator
@@ -23,7 +26,10 @@ CONVERGED_GRADIENT = 1e-3
 
 
 def fit_stages(workload: Workload) -> list[Workload]:
-    """The workloads to fit one after the other, smaller tables (of pairs at least) first."""
+    """Return the workloads to fit one after the other, smaller tables first.
+
+    Of pairs at least.
+    """
     tables_and_slice = marginals_and_slice(workload)
     if not tables_and_slice:
         return [workload]
@@ -38,7 +44,10 @@ def fit_stages(workload: Workload) -> list[Workload]:
 
 
 def product_potentials(noisy_answers: NoisyAnswers, model: JunctionTreeModel) -> Array:
-    """The potentials (size,) of the product of noisy 1-way marginals, floored; uniform in columns without one."""
+    """Return the potentials (size,) of the product of noisy 1-way marginals, floored.
+
+    Uniform in columns without one.
+    """
     tables_and_slice = marginals_and_slice(noisy_answers.workload)
     if not tables_and_slice:
         return np.zeros(model.size)
@@ -57,14 +66,14 @@ def staged_fit(
     *,
     weigh_by_signal: bool = False,
 ) -> Iterator[tuple[Array, str]]:
-    """The beliefs (size,) after each iteration of the fit, at most `max_iterations` a stage, and the stage in words.
+    """Yield the beliefs (size,) after each iteration of the fit, and the stage in words.
 
-    Tables with one column less (pairs at least) are fitted first, with FIRST_STAGE of the weight;
-    what they say is the prior of the fit to all. Before that it is the potentials `start`, or the
-    product of the noisy 1-way marginals. `stage_potentials` is what an earlier fit to fewer tables
-    found: this one goes on from there, and leaves there what it finds. With `weigh_by_signal` the
-    first stage weighs tables by their `signal_shares`. Not where tables were drawn for what they
-    tell.
+    At most `max_iterations` a stage. Tables with one column less (pairs at least) are fitted first,
+    with FIRST_STAGE_PRIOR_SHARE of the weight; what they say is the prior of the fit to all. Before
+    that it is the potentials `start`, or the product of the noisy 1-way marginals.
+    `stage_potentials` is what an earlier fit to fewer tables found: this one goes on from there,
+    and leaves there what it finds. With `weigh_by_signal` the first stage weighs tables by their
+    `signal_shares`. Not where tables were drawn for what they tell.
     """
     if isinstance(start, PublicStart):
         start = model.public_start_potentials(start)
@@ -95,9 +104,10 @@ def staged_fit(
 
 
 def signal_shares(noisy_answers: NoisyAnswers, answers_before: Array) -> Array:
-    """The share (m,) of each table's distance from `answers_before` (m,) that is not noise: 1 − k_S σ_S²/‖y_S − before_S‖².
+    """Return the share (m,) of each table's distance from `answers_before` that is not noise.
 
-    Within MIN_SIGNAL_SHARE..1; of single columns 1. It follows from released values alone.
+    1 − k_S σ_S²/‖y_S − before_S‖², within MIN_SIGNAL_SHARE..1; of single columns 1.
+    `answers_before` is (m,). It follows from released values alone.
     """
     shares = np.ones(noisy_answers.workload.m)
     tables: Marginals = noisy_answers.workload  # type: ignore[assignment]
@@ -115,7 +125,10 @@ def warm_start(
     stage_potentials: StagePotentials | None,
     stage: int,
 ) -> Array:
-    """The dual variables φ (m,) at which a fit continues from known potentials; 0 for tables without any."""
+    """Return the dual variables φ (m,) at which a fit continues from known potentials.
+
+    0 for tables without any.
+    """
     phi = np.zeros(noisy_answers.workload.m)
     tables_and_slice = marginals_and_slice(noisy_answers.workload)
     if stage_potentials and tables_and_slice:
@@ -134,7 +147,9 @@ def fit_maximum_entropy(
     model: JunctionTreeModel,
     phi: Array | None = None,
 ) -> Iterator[tuple[Array, Array]]:
-    """The iterates of argmin_D ½ Σ ((answers(D) − y)/σ)² + weight · KL(D ‖ exp base): potentials, beliefs (size,).
+    """Yield the iterates of the maximum-entropy fit: potentials and beliefs (size,).
+
+    argmin_D ½ Σ ((answers(D) − y)/σ)² + weight · KL(D ‖ exp base), weight = `prior_weight`.
 
     L-BFGS on the dual f(φ) = weight · log Z(φ) + ½‖φ‖² + φ·y/σ, which is strongly convex, so that
     every pair of differences has positive curvature and backtracking always ends. It begins at
@@ -173,7 +188,10 @@ def fit_maximum_entropy(
 
 
 def _apply_inverse_hessian(pairs: deque[tuple[Array, Array]], gradient: Array) -> Array:
-    """The L-BFGS approximation of H⁻¹ · gradient from pairs of (step, change of gradient)."""
+    """Return the L-BFGS approximation of H⁻¹ · gradient.
+
+    From pairs of (step, change of gradient).
+    """
     out = gradient.copy()
     coefficients = []
     for s, gradient_change in reversed(pairs):
@@ -188,5 +206,8 @@ def _apply_inverse_hessian(pairs: deque[tuple[Array, Array]], gradient: Array) -
 
 
 def _dot(first: Array, second: Array) -> float:
-    """The inner product of two vectors, by this thread alone, as BLAS threads would wait five times as long."""
+    """Return the inner product of two vectors, by this thread alone.
+
+    BLAS threads would wait five times as long.
+    """
     return float(np.einsum("i,i->", first, second))

@@ -1,8 +1,10 @@
-"""The least noise of any unbiased Gaussian release of a workload: a bound for every unbiased algorithm.
+"""The least noise of any unbiased Gaussian release of a workload.
 
-Such a release draws N(0, Σ) on linear functions of the records and answers linearly, unbiased. All
+A bound for every unbiased algorithm.
+
+Such a release draws N(0, Σ) on linear functions of the rows and answers linearly, unbiased. All
 of it is the information X = AᵀΣ⁻¹A (k, k) about counts. Answers W have total variance tr(W X⁺ Wᵀ),
-and the release is μ-GDP with μ² = max (e_z − e_z')ᵀ X (e_z − e_z') over records that may replace
+and the release is μ-GDP with μ² = max (e_z − e_z')ᵀ X (e_z − e_z') over rows that may replace
 each other. To minimise one at μ = 1 is convex.
 """
 
@@ -30,7 +32,9 @@ _CACHED_VARIANCES: "WeakKeyDictionary[Workload, float | None]" = WeakKeyDictiona
 
 @frozen
 class NoiseOptimum:
-    """The least total variance Σ_j Var of n · answers at μ = 1, in counts². `information` is t_S of every type.
+    """The least total variance Σ_j Var of n · answers at μ = 1, in counts².
+
+    `information` is t_S of every type.
 
     No unbiased Gaussian release has less than `lower_bound`. `upper_bound` is that of independent
     noise of variance 1/(t_S k_S) on an orthonormal basis of each residual space, within the table
@@ -45,7 +49,9 @@ class NoiseOptimum:
 
 
 def optimise_noise(tables: Marginals) -> NoiseOptimum:
-    """The least total variance of all cells of marginal tables, and the noise that reaches it.
+    """Return the least total variance of all cells of marginal tables, and its noise.
+
+    The noise is the one that reaches it.
 
     The problem is convex and does not change when the values of a column are permuted, so that
     averaging X over all such permutations loses nothing: X = Σ_S τ_S E_S with the projections E_S
@@ -98,14 +104,16 @@ def optimise_noise(tables: Marginals) -> NoiseOptimum:
 
 
 def least_total_variance(workload: Workload) -> float | None:
-    """The total variance of n · answers at μ = 1 below which no unbiased Gaussian release goes, in counts².
+    """Return the total variance below which no unbiased Gaussian release goes, in counts².
+
+    That of n · answers at μ = 1.
 
     Attained for marginal tables whose patterns can be listed (`optimise_noise`); for other queries,
     a matrix W on cells or on tables, the SVD bound. None where its Gram matrix is too large.
 
     With λ even over all pairs of the k cells, Σ λ (e_z − e_z')(e_z − e_z')ᵀ = (2/(k − 1)) C, C = I
     − J/k. All X allowed have tr(CX) ≤ (k − 1)/2, so that by Cauchy's inequality tr(W X⁺ Wᵀ) ≥ (2/(k
-    − 1)) ‖WC‖², ‖·‖ the sum of singular values. Source: Li, Miklau 2013, for added records; C and
+    − 1)) ‖WC‖², ‖·‖ the sum of singular values. Source: Li, Miklau 2013, for added rows; C and
     the pairs derived here.
     """
     if workload not in _CACHED_VARIANCES:
@@ -118,7 +126,9 @@ def least_total_variance(workload: Workload) -> float | None:
 
 
 def least_rmse(workload: Workload, budget: Budget, n: float) -> float | None:
-    """The smallest RMSE, as shares, of any unbiased Gaussian release: √(least variance/m)/(nμ).
+    """Return the smallest RMSE, as shares, of any unbiased Gaussian release.
+
+    √(least variance/m)/(nμ).
 
     `n` is n/b where b records may be replaced. None where no Gaussian noise keeps the promise (δ =
     0), and where the bound is not computed. A fit that borrows strength is biased, and may be below
@@ -133,7 +143,10 @@ def least_rmse(workload: Workload, budget: Budget, n: float) -> float | None:
 
 
 def compare_with_bound(rmse: float, bound: float) -> str:
-    """A sentence that compares a root mean square error with the least of any unbiased Gaussian release."""
+    """Return a sentence that compares an RMSE with the least of any unbiased Gaussian release.
+
+    RMSE: root mean square error.
+    """
     if min(rmse, bound) <= 0:
         return (
             "nothing is uncertain here"
@@ -152,14 +165,17 @@ def compare_with_bound(rmse: float, bound: float) -> str:
 
 
 def _format_ratio(ratio: float) -> str:
-    """A ratio in words of two digits, or as a whole number from 10 on."""
+    """Return a ratio in words: of two digits, or as a whole number from 10 on."""
     return f"{ratio:.2g}" if ratio < 10 else f"{ratio:,.0f}"
 
 
 def _balance_weights(
     c: Array, changes: Array, initial_weights: Array
 ) -> tuple[Array, float, Array]:
-    """The λ that maximises Σ_S √(c_S (λ moves)_S) over the simplex, that sum z, and t = √(c/b)/z."""
+    """Return the λ that maximises Σ_S √(c_S (λ changes)_S), that sum z, and t = √(c/b)/z.
+
+    Over the simplex.
+    """
 
     def root_sum(weights: Array) -> tuple[float, Array]:
         b = np.maximum(weights @ changes, 1e-300)
@@ -187,7 +203,10 @@ def _balance_weights(
 
 
 def _worst_pattern(spaces: ResidualSpaces, t: Array, start: Axes) -> tuple[Axes, float]:
-    """The type of pair with the largest change, and that change; a local maximum where types cannot be listed."""
+    """Return the type of pair with the largest change, and that change.
+
+    A local maximum where types cannot be listed.
+    """
     if spaces.patterns_enumerable:
         changes = spaces.changes_by_pattern(t)
         return tuple(int(j) for j in np.unravel_index(changes.argmax(), changes.shape)), float(
@@ -211,7 +230,10 @@ def _worst_pattern(spaces: ResidualSpaces, t: Array, start: Axes) -> tuple[Axes,
 
 
 def _svd_bound(workload: Workload) -> float | None:
-    """The lower bound (2/(k − 1)) ‖WC‖²; None where no matrix is small enough for its singular values."""
+    """Return the lower bound (2/(k − 1)) ‖WC‖².
+
+    None where no matrix is small enough for its singular values.
+    """
     gram = _gram_matrix(workload)
     k = workload.domain.size
     if gram is None:
@@ -221,7 +243,10 @@ def _svd_bound(workload: Workload) -> float | None:
 
 
 def _gram_matrix(workload: Workload) -> Array | None:
-    """The matrix (1/k) W C Wᵀ, or a smaller one with the same nonzero eigenvalues; None where it is too large."""
+    """Return the Gram matrix (1/k) W C Wᵀ, or a smaller one with the same nonzero eigenvalues.
+
+    None where it is too large.
+    """
     if isinstance(workload, Explicit):
         W = workload.matrix - workload.matrix.mean(axis=1, keepdims=True)
         return (
@@ -247,7 +272,7 @@ def _gram_matrix(workload: Workload) -> Array | None:
 
 
 def _as_query_matrix(workload: Workload) -> Explicit:
-    """The workload's queries as a matrix over all cells."""
+    """Return the workload's queries as a matrix over all cells."""
     return Explicit(
         workload.domain,
         np.array([workload.adjoint(unit_vector) for unit_vector in np.eye(workload.m)]),
@@ -255,7 +280,10 @@ def _as_query_matrix(workload: Workload) -> Explicit:
 
 
 def _cell_overlaps(tables: Marginals) -> Array:
-    """The matrix (1/k) Q C Qᵀ of all cells' indicators Q: shares of the domain common to two cells, centred."""
+    """Return the matrix (1/k) Q C Qᵀ of all cells' indicators Q.
+
+    Shares of the domain common to two cells, centred.
+    """
     shape = tables.domain.shape
     # which values of a column each cell takes: all, where it has none
     value_indicators = [np.ones((tables.m, n)) for n in shape]

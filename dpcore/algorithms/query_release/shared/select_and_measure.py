@@ -51,11 +51,12 @@ def balanced_rounds(
     min_rounds: int = 1,
     cells_per_measurement: float = 1.0,
 ) -> Setting:
-    """The rounds T = constant · signal^power, kept in fewest..most; signal is n√ρ, or nε at δ = 0.
+    """Return the setting of T rounds, T = constant · signal^power, kept in a range.
 
-    The noise of T rounds grows like √T/(n√ρ), or like T/(nε), and what another round gains falls
-    with T. `cells`: how many cells share what a round measures. All constants are fitted on two
-    tables.
+    `rule` is (constant, power); the range is `min_rounds`..`max_rounds`; signal is n√ρ, or nε at δ
+    = 0. The noise of T rounds grows like √T/(n√ρ), or like T/(nε), and what another round gains
+    falls with T. `cells_per_measurement`: how many cells share what a round measures. All constants
+    are fitted on two tables.
     """
     is_pure = budget.delta == 0
     constant, power = rule
@@ -85,10 +86,10 @@ def balanced_rounds_by_measure(
     max_rounds: int,
     min_rounds: int = 1,
 ) -> Setting:
-    """The rounds by `balanced_rounds`, where each measures a query, or for "marginal" its whole table.
+    """Return the rounds by `balanced_rounds`, for rounds that measure a query or a table.
 
-    The error of what is not yet measured falls like 1/T for queries, and faster for tables, if they
-    are large.
+    For "marginal" each round measures the query's whole table. The error of what is not yet
+    measured falls like 1/T for queries, and faster for tables, if they are large.
     """
     candidate_count = problem.workload.m
     cells_per_table = 1.0
@@ -108,7 +109,10 @@ def balanced_rounds_by_measure(
 
 
 def noise_setting(problem: QueryRelease, measure: str, spend: Gaussian | Pure) -> Setting:
-    """The choice "sigma": the largest deviation of the noise on a selected query, or on a cell of its table."""
+    """Return the setting "sigma": the largest noise deviation on a selected query.
+
+    Or on a cell of its table.
+    """
     width = problem.workload.width
     sensitivity = Sensitivity(width, width)
     answer_kind = "query"
@@ -123,7 +127,10 @@ def noise_setting(problem: QueryRelease, measure: str, spend: Gaussian | Pure) -
 
 @by_name
 class SelectAndMeasure(Algorithm):
-    """The base of mwem and pep: select the worst-answered query, measure it, and let D explain all measurements."""
+    """The base of mwem and pep: select the worst-answered query, measure it, refit D.
+
+    D is to explain all measurements.
+    """
 
     rounds: int | None = rounds_param()
     cells: int | None = model_cells_param()
@@ -140,7 +147,10 @@ class SelectAndMeasure(Algorithm):
     max_work: ClassVar[dict[str, int]]
 
     def plan(self, problem: QueryRelease, budget: Budget) -> Plan:
-        """The charges of T equal selections and measurements; T from n, m and the budget unless given."""
+        """Return a plan of T equal selections and measurements.
+
+        T from n, m and the budget unless given.
+        """
         measure = self.measure
         share = self.measurement_shares[self.measure]
         setup = plan_model_setup(problem, budget, self.cells, self.algorithm_name)
@@ -163,15 +173,18 @@ class SelectAndMeasure(Algorithm):
         return Plan(budget, (*charges, *setup.planned_events), (*choices, *setup.settings))
 
     def extra_settings(self, sigma: float) -> tuple[Setting, ...]:
-        """The choices that only this algorithm makes; `sigma` is the deviation of the noise on a measurement."""
+        """Return the settings that only this algorithm makes.
+
+        `sigma` is the deviation of the noise on a measurement.
+        """
         raise NotImplementedError
 
     def new_history(self, state: ModelState) -> "QueryHistory | TableHistory":
-        """An empty record of past measurements, which knows how D will explain them."""
+        """Return an empty history of measurements, which knows how D will explain them."""
         return new_measurement_history(self.measure, state)
 
     def steps(self, problem: QueryRelease, plan: Plan, curator: TableCurator, rng: Rng) -> Steps:
-        """Steps of one selection and one measurement each."""
+        """Yield steps of one selection and one measurement each."""
         selection_spend = plan.spend_of("select")
         measurement_spend = plan.spend_of("measure")
         T = plan["rounds"]
@@ -194,7 +207,10 @@ class SelectAndMeasure(Algorithm):
 
 
 def statistic_for_query(workload: Workload, measure: str, j: int) -> SomeAnswers:
-    """The statistic to measure where query j was chosen: its answer or, for "marginal", the table that it reads."""
+    """Return the statistic to measure where query j was selected.
+
+    Its answer or, for "marginal", the table that it reads.
+    """
     if measure == "query":
         return SomeAnswers(workload, slice(j, j + 1))
     tables = require_marginals(workload, "measure=marginal")
@@ -202,7 +218,10 @@ def statistic_for_query(workload: Workload, measure: str, j: int) -> SomeAnswers
 
 
 def new_measurement_history(measure: str, state: ModelState) -> "QueryHistory | TableHistory":
-    """An empty record of measurements of single queries or, for `measure` "marginal", of whole tables."""
+    """Return an empty history of measurements of single queries, or of whole tables.
+
+    Of tables for `measure` "marginal".
+    """
     return (
         QueryHistory(state, penalised_likelihood_step)
         if measure == "query"
@@ -220,7 +239,7 @@ class QueryMeasurement:
     theta: float = 0.0
 
     def add(self, answer: float, precision: float) -> None:
-        """Average one more noisy answer into the fact, weighted by precision."""
+        """Average one more noisy answer into the measurement, weighted by precision."""
         self.answer = (self.precision * self.answer + precision * answer) / (
             self.precision + precision
         )
@@ -232,7 +251,10 @@ class QueryMeasurement:
 
 
 def penalised_likelihood_step(measurement: QueryMeasurement, p: float, variance: float) -> float:
-    """The step of θ towards argmin ½ Σ (⟨q, D⟩ − answer)² precision + PRIOR · KL(D ‖ D_0), from p = ⟨q, D⟩."""
+    """Return the step of θ towards a penalised likelihood's maximum, from p = ⟨q, D⟩.
+
+    argmin ½ Σ (⟨q, D⟩ − answer)² precision + QUERY_PRIOR_WEIGHT · KL(D ‖ D_0).
+    """
     weight = QUERY_PRIOR_WEIGHT / measurement.precision
     step = (measurement.answer - p - weight * measurement.theta) / max(
         weight + variance, MIN_STDDEV
@@ -241,10 +263,10 @@ def penalised_likelihood_step(measurement: QueryMeasurement, p: float, variance:
 
 
 class QueryHistory:
-    """Past measurements of single queries, the newest last, and the replay that makes D explain them.
+    """Past measurements of single queries, newest last, and their replay into D.
 
-    `theta_step(fact, ⟨q, D⟩, Var_D(q))` is what one visit adds to a fact's θ; D ∝ D_0 exp(Σ_i θ_i
-    q_i).
+    The replay makes D explain them. `theta_step(measurement, ⟨q, D⟩, Var_D(q))` is what one visit
+    adds to a measurement's θ; D ∝ D_0 exp(Σ_i θ_i q_i).
     """
 
     def __init__(
@@ -260,7 +282,9 @@ class QueryHistory:
         self.measurements: dict[int, QueryMeasurement] = {}
 
     def refit(self, D: Array, j: int, y: Array, sigma: float, *, is_last: bool = False) -> Array:
-        """The distribution D (size,), reweighted after query j was measured as y (1,), of standard deviation sigma.
+        """Return the distribution D (size,), reweighted after query j was measured as y (1,).
+
+        y has standard deviation sigma.
 
         A query measured c times counts once, with the mean answer and sigma²/c.
         """
@@ -281,7 +305,10 @@ class QueryHistory:
         return D
 
     def _update_theta(self, measurement: QueryMeasurement, table: Array, mass: float) -> float:
-        """Reweight a table, whose sum is `mass`, by one step of a fact's θ; return the change of its sum."""
+        """Reweight a table by one step of a measurement's θ; return the change of its sum.
+
+        The table's sum is `mass`.
+        """
         clique_table = table.transpose(measurement.support.axis_order)
         q = measurement.support.q
         query_cells = clique_table[measurement.support.cells]
@@ -312,7 +339,7 @@ class TableHistory:
         *,
         is_last: bool = False,  # noqa: ARG002
     ) -> Array:
-        """The fit (size,) to all tables after the table of query j was measured as y."""
+        """Return the fit (size,) to all tables after the table of query j was measured as y."""
         self.noisy_tables.add(self.ground.workload.support(j)[0], y, sigma)
         noisy_answers = self.noisy_tables.arrays()
         model = self.ground.model

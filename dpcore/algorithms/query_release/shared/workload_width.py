@@ -18,10 +18,10 @@ from ....queries import Workload
 
 
 def estimate_gaussian_width(workload: Workload, draws: int, rng: Rng) -> tuple[float, float]:
-    """An estimate of w(Q), the mean of max_j |⟨q_j, ξ⟩| over `draws` vectors ξ (k,), and its standard error.
+    """Return an estimate of the Gaussian width w(Q), and its standard error.
 
-    Public: no record is asked for. Raises InputError for fewer than two draws, and for cells that
-        cannot be enumerated.
+    The mean of max_j |⟨q_j, ξ⟩| over `draws` vectors ξ (k,). Public: no row is read. Raises
+    InputError for fewer than two draws, and for cells that cannot be enumerated.
     """
     if draws < 2:
         raise InputError(f"draws={draws} must be at least 2, to tell a standard error")
@@ -34,7 +34,9 @@ def estimate_gaussian_width(workload: Workload, draws: int, rng: Rng) -> tuple[f
 
 
 def gaussian_width_bound(norms: Array) -> float:
-    """An upper bound on w(Q) = E max_{q ∈ ±Q} ⟨q, ξ⟩, ξ ~ N(0, I_k), from the norms ‖q_j‖₂ (m,).
+    """Return an upper bound on the Gaussian width w(Q), from the norms ‖q_j‖₂ (m,).
+
+    w(Q) = E max_{q ∈ ±Q} ⟨q, ξ⟩, ξ ~ N(0, I_k).
 
     For every λ > 0, E max ≤ (1/λ) log E Σ_j 2 cosh(λ⟨q_j, ξ⟩) = (1/λ) log Σ_j 2 exp(λ²‖q_j‖²/2) by
     Jensen; λ is chosen.

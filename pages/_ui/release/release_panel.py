@@ -1,0 +1,64 @@
+"""What the Release page draws of its desk: the button that releases, and what came of it."""
+
+from pathlib import Path
+from typing import Any
+
+import streamlit as st
+
+from dpcore.release.preparation import PreparedRelease
+
+from ..components import draw_heading
+from ..session import release_ledger
+from ..session.stakeholder_wall import text_unless_stakeholder
+from .downloads import OUTPUTS_TEXT, SCHEMA_OUTPUT_TEXT, draw_release_outputs
+from .release_job import ReleaseDesk
+
+
+def draw_outcome(desk: ReleaseDesk, ledger: Path | None) -> None:
+    """Draw the files of the desk's release, or why there are none, and the way to another one."""
+    if desk.released:
+        draw_release_outputs(desk.job.result)  # type: ignore[union-attr]
+    else:
+        failure = desk.job.error or "The release did not happen."  # type: ignore[union-attr]
+        failure_text = release_ledger.format_ledger_error(failure, ledger)
+        st.error(text_unless_stakeholder(failure_text))
+        st.caption(
+            "What was used of the budget stays used. The list at the end of this page says so."
+        )
+    st.button("Prepare another release", icon=":material/add:", on_click=desk.clear)
+
+
+def draw_output_list(*, measures_schema: bool) -> None:
+    """List what leaves with a release."""
+    draw_heading("3 · What leaves?")
+    st.markdown((SCHEMA_OUTPUT_TEXT if measures_schema else "") + OUTPUTS_TEXT)
+
+
+def draw_release_button(
+    desk: ReleaseDesk,
+    plan_key: Any,
+    ready: PreparedRelease,
+    ledger: Path | None,
+    share_text: str,
+    *,
+    needs_reason: bool,
+) -> None:
+    """Offer the plan, and draw the button that releases it; blocked while a step is missing."""
+    token = desk.offer(plan_key)
+    missing_steps = []
+    if ledger is None:
+        missing_steps.append("choose a folder")
+    if needs_reason:
+        missing_steps.append("give a reason")
+    missing_text = f" ({' and '.join(missing_steps)} first)" if missing_steps else ""
+    with st.container(key="in-sight"):
+        st.markdown(f"Uses {share_text}, even if it fails.")
+        st.button(
+            f"Release: permanent{missing_text}",
+            type="primary",
+            icon=":material/publish:",
+            key="release-now",
+            disabled=bool(missing_steps),
+            on_click=desk.start,
+            args=("" if missing_steps else token, ready, ledger),
+        )
