@@ -108,7 +108,7 @@ def spent_budget_text(spent: PrivacySpent) -> str:
         parameter_text = f" rho={spent.rho:.6g}"
     return (
         f"used: epsilon={spent.epsilon:.6g} "
-        f"delta={format_short_number(spent.delta)}{parameter_text} ({spent.accounting})"
+        f"delta={format_short_number(spent.delta)}{parameter_text} ({spent.accounting.name})"
     )
 
 

@@ -161,10 +161,9 @@ def setting_widgets(
 ) -> dict[str, str]:
     """Draw one widget per parameter of an algorithm; return texts as `build_from_texts` takes.
 
-    Values that the papers' theory gives here become ticks of their own, marked with a star.
-    Parameters
-    whose symbol is in `separate_containers` are drawn in the first of its containers, and the note
-    about the star in the second; the others one below the other in `container`.
+    Values that the papers' theory gives here become ticks of their own, marked with a star. A
+    parameter whose symbol is in `separate_containers` is drawn in the first of its containers, and
+    the note about the star in the second; the others one below the other in `container`.
     """
     theoretical = theoretical_values(ALGORITHMS[name](), problem, budget)
     separate_containers = separate_containers or {}

@@ -80,7 +80,7 @@ def draw_run_plan(job: RunJob) -> None:
         )
     st.caption(
         f"Together ε = {spent.epsilon:.6g} at δ = {format_short_number(spent.delta)}: "
-        f"{spent.accounting}, rounded up; "
+        f"{spent.accounting.name}, rounded up; "
         f"asked for ε = {summary.budget.epsilon:g}."
     )
 
