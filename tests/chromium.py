@@ -1,4 +1,6 @@
-"""A real server and a real Chromium. Without a browser these tests fail in CI and are skipped elsewhere."""
+"""A real server and a real Chromium. Without a browser these tests fail in CI and are skipped
+elsewhere.
+"""
 
 import os
 import shutil
@@ -47,7 +49,9 @@ def server(chromium, tmp_path_factory):
 
 @pytest.fixture
 def page(chromium, server):
-    """A fresh tab at 1440 × 900; it fails the test if the page asked anybody but the server for anything."""
+    """A fresh tab at 1440 × 900; it fails the test if the page asked anybody but the server for
+    anything.
+    """
     context = chromium.new_context(viewport={"width": 1440, "height": 900}, accept_downloads=True)
     tab = context.new_page()
     tab.set_default_timeout(30_000)

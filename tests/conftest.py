@@ -28,7 +28,9 @@ HOSTILE = [
 
 
 class Together(LoadScopeScheduling):
-    """Tests of a file run in one process, in turn, and so do all that drive a browser, as they share a server."""
+    """Tests of a file run in one process, in turn, and so do all that drive a browser, as they
+    share a server.
+    """
 
     def _split_scope(self, nodeid):
         return "browser" if "/browser/" in nodeid else nodeid.split("::")[0]
@@ -56,7 +58,9 @@ _managed = PagesManager.__init__
 
 
 def _entered(self, *args, **kwargs):
-    """Headless tabs go by the entry, app.py, as on the server: Streamlit would take the folder for the pages."""
+    """Headless tabs go by the entry, app.py, as on the server: Streamlit would take the folder for
+    the pages.
+    """
     _managed(self, *args, **kwargs)
     PagesManager.uses_pages_directory = False
 
@@ -89,7 +93,8 @@ def hostile():
 
 @pytest.fixture(autouse=True)
 def tab(request, monkeypatch):
-    """What a page's headless tab leaves behind is freed at the end, as when a browser's closes; the workers stay.
+    """What a page's headless tab leaves behind is freed at the end, as when a browser's closes; the
+    workers stay.
 
     A sample that a page compares by itself is compared by one algorithm at one budget.
     """
@@ -105,7 +110,9 @@ def tab(request, monkeypatch):
 
 @pytest.fixture
 def one_value(monkeypatch):
-    """Fails where a widget is drawn with a default and a value at once: a server logs that, a headless tab does not."""
+    """Fails where a widget is drawn with a default and a value at once: a server logs that, a
+    headless tab does not.
+    """
     warned = []
     monkeypatch.setattr(policies, "runtime", SimpleNamespace(exists=lambda: True))
     monkeypatch.setattr(policies, "_shown_default_value_warning", False)

@@ -1,4 +1,5 @@
-"""The rooms of dpcore and of the pages, and who may know whom: the names that the rules of test_boundary go by.
+"""The rooms of dpcore and of the pages, and who may know whom: the names that the rules of
+test_boundary go by.
 
 After a move or a rename this file, `trusted_lines` and `source_rules` are edited. A name that does
 not exist fails.

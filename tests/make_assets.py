@@ -1,4 +1,5 @@
-"""What pages show without running it: `python -m tests.make_assets` makes what Lessons, Audit and Learning draw.
+"""What pages show without running it: `python -m tests.make_assets` makes what Lessons, Audit and
+Learning draw.
 
 It writes lessons.json, audit.json and learning.json in assets, in some minutes. Needed where a
 lesson, an algorithm that they use or the game changes; tests make a part of it again.
@@ -39,7 +40,8 @@ def shares(lesson, seeds=lessons.SEEDS, epsilons=EPSILON_STOPS):
 
 
 def share(lesson, bar, epsilon, seed):
-    """A bar's error over all pairs of columns, of one run as Explore makes it; "Child" and the like are groups by age.
+    """A bar's error over all pairs of columns, of one run as Explore makes it; "Child" and the like
+    are groups by age.
 
     "possible" is the share of released rows whose values are a row of the table.
     """
@@ -88,7 +90,9 @@ def game_kept(found):
 
 
 def learned(cases):
-    """These runs as Learning opens with them: of a prediction of the census' income, each with its weights."""
+    """These runs as Learning opens with them: of a prediction of the census' income, each with its
+    weights.
+    """
     table = sample_table("census")
     problem, seen, held_out = table_learning.train_test_split(
         *read_task(TASK, table.domain, table.limited_frame)

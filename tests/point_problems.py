@@ -19,7 +19,9 @@ POINTS = algorithms_for_problem(PointRelease)
 
 
 def variants():
-    """Every algorithm for points, once more for each other choice of each parameter, and the presets."""
+    """Every algorithm for points, once more for each other choice of each parameter, and the
+    presets.
+    """
     out = [(name, {}) for name in POINTS]
     for name, cls in POINTS.items():
         out += [(name, other) for other in other_choices(cls)]

@@ -1,4 +1,6 @@
-"""A hurried person in a browser: random edits of every control, and whether the last one of each is in force."""
+"""A hurried person in a browser: random edits of every control, and whether the last one of each is
+in force.
+"""
 
 import json
 import random
@@ -37,7 +39,9 @@ PAUSES = 0.2, 2.0  # seconds between two edits
 
 @dataclass
 class Control:
-    """What can be edited on a page: how a value is typed, how it is read, and which values there are."""
+    """What can be edited on a page: how a value is typed, how it is read, and which values there
+    are.
+    """
 
     page: str
     name: str
@@ -146,7 +150,9 @@ FOLDS = {"Explore": "More", "Release": "Settings", "Compare": None, "Data": None
 
 
 class Typist:
-    """Brings a table, edits at random with a seed, and says of every control what was typed into it last."""
+    """Brings a table, edits at random with a seed, and says of every control what was typed into it
+    last.
+    """
 
     def __init__(self, page, server, seed):
         self.page = page

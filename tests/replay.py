@@ -1,4 +1,6 @@
-"""Replay: what a curator answered is all that an algorithm may depend on, so a curator without data reproduces it."""
+"""Replay: what a curator answered is all that an algorithm may depend on, so a curator without data
+reproduces it.
+"""
 
 import copy
 from collections import Counter
@@ -54,7 +56,9 @@ class Replayer:
 
 
 class Exact:
-    """A curator's stand-in without noise: it selects the best, answers truly, and keeps what it was asked."""
+    """A curator's stand-in without noise: it selects the best, answers truly, and keeps what it was
+    asked.
+    """
 
     def __init__(self, problem, rows):
         self.problem = problem
@@ -127,7 +131,9 @@ def record_run(algorithm, problem, rows, budget, plan=None):
 
 
 def replay(run):
-    """A recorded run, finished, asked what its plan says; again without data it releases the same bit for bit."""
+    """A recorded run, finished, asked what its plan says; again without data it releases the same
+    bit for bit.
+    """
     check_asked_as_planned(run.algorithm, run.plan, run._curator.asked)
     replayer = Replayer(run._curator.tape)
     again = list(

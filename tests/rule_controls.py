@@ -1,10 +1,14 @@
-"""Rules on the source: each is a function from a `Source` to what breaks it, and names breaches that it must find."""
+"""Rules on the source: each is a function from a `Source` to what breaks it, and names breaches
+that it must find.
+"""
 
 REGISTERED = []
 
 
 def rule(*breaches):
-    """Register a rule with planted breaches, each a table from path to the text that is added there."""
+    """Register a rule with planted breaches, each a table from path to the text that is added
+    there.
+    """
     assert breaches, "a rule that never finds anything is none"
 
     def register(check):

@@ -1,4 +1,6 @@
-"""A real server and tabs without a browser: the handshake, what a page sends, uploads. On the loopback only."""
+"""A real server and tabs without a browser: the handshake, what a page sends, uploads. On the
+loopback only.
+"""
 
 import os
 import re
@@ -99,7 +101,9 @@ def serve_app(log, *options, command=("streamlit", "run", "app.py"), **environme
 
 
 def documented_environment():
-    """The environment of the image as its file says: its ENV lines, and the run line's -e with the example's name."""
+    """The environment of the image as its file says: its ENV lines, and the run line's -e with the
+    example's name.
+    """
     text = (ROOT / ".deploy/Dockerfile").read_text()
     env = re.search(r"^ENV ((?:.*\\\n)*.*)$", text, re.MULTILINE)[1].replace("\\\n", " ")
     run = re.search(r"^# Run:\s*(.*)$", text, re.MULTILINE)[1]
@@ -124,7 +128,9 @@ def handshake_status(port, *, host=None, origin=None):
 
 
 class Tab:
-    """One connection as a browser's tab makes it; `parts` are what the last run sent, `text` is all of it."""
+    """One connection as a browser's tab makes it; `parts` are what the last run sent, `text` is all
+    of it.
+    """
 
     def __init__(self, port):
         self.port = port

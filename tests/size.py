@@ -1,4 +1,5 @@
-"""How much code there is, by room: `python -m tests.size` prints tokens, lines and tokens a line. A guide, no gate.
+"""How much code there is, by room: `python -m tests.size` prints tokens, lines and tokens a line. A
+guide, no gate.
 
 A token is a name, a number, an operator or a string. Docstrings, comments and blank lines count as
 lines only.

@@ -1,4 +1,6 @@
-"""Small tasks and brute-force twins that several test files share, and one hypothesis profile: no clock, no chance."""
+"""Small tasks and brute-force twins that several test files share, and one hypothesis profile: no
+clock, no chance.
+"""
 
 import io
 import itertools
@@ -189,7 +191,9 @@ def histogram(domain, rows):
 
 
 def marginal_matrix(domain, columns):
-    """The m × k matrix of marginal queries on sets of column names, one indicator row after the other."""
+    """The m × k matrix of marginal queries on sets of column names, one indicator row after the
+    other.
+    """
     out = []
     for names in columns:
         axes = sorted(domain.names.index(name) for name in names)
@@ -243,7 +247,9 @@ def softmax(scores):
 
 
 def flip_law(scores, scale):
-    """The law of permute-and-flip: p_i E[1/(1 + other heads)] = p_i ∫_0^1 Π_{j≠i} (1 − p_j + p_j t) dt, exactly."""
+    """The law of permute-and-flip: p_i E[1/(1 + other heads)] = p_i ∫_0^1 Π_{j≠i} (1 − p_j + p_j t)
+    dt, exactly.
+    """
     p = np.exp((scores - scores.max()) / scale)
     nodes, weights = np.polynomial.legendre.leggauss(len(p) // 2 + 1)
     factors = 1 - p[:, None] * (1 - (nodes + 1) / 2)
@@ -272,7 +278,9 @@ def other_choices(cls):
 
 
 def variants():
-    """Every query-release algorithm in a dozen rounds, and once more for each other choice of each parameter."""
+    """Every query-release algorithm in a dozen rounds, and once more for each other choice of each
+    parameter.
+    """
     out = []
     for name, cls in QUERIES.items():
         base = few_rounds(name)
@@ -333,7 +341,9 @@ def plan_of(name, problem, budget, **settings):
 
 
 def minimise_distribution(objective, start, *inside):
-    """The distribution where a function, given with its gradient, is smallest, by SLSQP; `inside` are constraints."""
+    """The distribution where a function, given with its gradient, is smallest, by SLSQP; `inside`
+    are constraints.
+    """
     k = len(start)
     whole = {"type": "eq", "fun": lambda D: D.sum() - 1, "jac": lambda D: np.ones(k)}
     options = {"ftol": 1e-15, "maxiter": 2000}

@@ -1,4 +1,6 @@
-"""The project's source as a map from file to text: rules read it, and can be tried on a copy with a planted breach."""
+"""The project's source as a map from file to text: rules read it, and can be tried on a copy with a
+planted breach.
+"""
 
 import ast
 from functools import cache, cached_property
@@ -35,7 +37,9 @@ def imports_of(path, text):
 
 
 class Source:
-    """The texts of files by their path, such as dpcore/core/errors.py, and what they import from each other."""
+    """The texts of files by their path, such as dpcore/core/errors.py, and what they import from
+    each other.
+    """
 
     def __init__(self, texts):
         self.texts = texts
@@ -53,7 +57,9 @@ class Source:
         return cls({path.relative_to(ROOT).as_posix(): path.read_text() for path in paths})
 
     def with_breach(self, breach):
-        """A copy with these texts (by path) planted: a new file each, or more lines at the end of one that is there."""
+        """A copy with these texts (by path) planted: a new file each, or more lines at the end of
+        one that is there.
+        """
         grown = {path: f"{self.texts.get(path, '')}\n{text}\n" for path, text in breach.items()}
         return Source(self.texts | grown)
 
@@ -97,7 +103,9 @@ class Source:
         ]
 
     def imports(self, path):
-        """(absolute module, name) of everything imported anywhere in a file; name "" for `import module`."""
+        """(absolute module, name) of everything imported anywhere in a file; name "" for `import
+        module`.
+        """
         return imports_of(path, self.texts[path])
 
     def core_modules(self, path):
@@ -162,7 +170,9 @@ class Source:
         return False
 
     def reach(self, *modules):
-        """The modules that these reach by imports, themselves included; a KeyError for one that does not exist."""
+        """The modules that these reach by imports, themselves included; a KeyError for one that
+        does not exist.
+        """
         reached = set()
         waiting = list(modules)
         for name in modules:

@@ -1,4 +1,5 @@
-"""What a file in `algorithms` may write, read off its syntax: the wall that a Curator cannot be itself.
+"""What a file in `algorithms` may write, read off its syntax: the wall that a Curator cannot be
+itself.
 
 Inside one process nothing stops code that is set on finding the records. These rules stop honest
 mistakes: a curator is asked by its verbs or handed on, and no private attribute, no records, no

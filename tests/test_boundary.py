@@ -21,7 +21,9 @@ SOURCE = Source.real()
 
 
 def dpcore(module, text):
-    """A breach: a text at the end of a module of dpcore, which is new where there is none of this name."""
+    """A breach: a text at the end of a module of dpcore, which is new where there is none of this
+    name.
+    """
     return {SOURCE.core.get(module, f"dpcore/{module.replace('.', '/')}.py"): text}
 
 
@@ -614,7 +616,9 @@ def derived(source, base):
 
 
 def test_the_lines_to_trust_count_every_curator():
-    """All classes that hold rows are counted, with what brings rows to them; one more line is one more."""
+    """All classes that hold rows are counted, with what brings rows to them; one more line is one
+    more.
+    """
     holders = {module for module, _ in derived(SOURCE, CURATOR_CLASS)} - {CURATOR}
     assert holders == {curator for curator, _ in RESTS_ON.values()}
     for problem, line in zip(RESTS_ON, summary(SOURCE), strict=True):
@@ -627,7 +631,9 @@ def test_the_lines_to_trust_count_every_curator():
 
 
 def unnamed_rooms(source):
-    """The folders that a release rests on, or that read rows beside it, and that the README's "One door" leaves out."""
+    """The folders that a release rests on, or that read rows beside it, and that the README's "One
+    door" leaves out.
+    """
     door = source.texts["README.md"].partition("**One door.**")[2].partition("\n- **")[0]
     reached = {name for problem in RESTS_ON for name in source.reach(*modules_of(problem))}
     rooms = {room(name) for name in reached if "." in name} | {house_rules.EVALUATION}

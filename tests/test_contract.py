@@ -1,4 +1,6 @@
-"""What every algorithm keeps on every small problem: budget, seeds, valid releases, untouched inputs, lazy steps."""
+"""What every algorithm keeps on every small problem: budget, seeds, valid releases, untouched
+inputs, lazy steps.
+"""
 
 import copy
 import math
@@ -68,7 +70,9 @@ COMMON = {QueryRelease: "2-way", PointRelease: "disc", RiskMinimisation: "median
 
 
 def grid_of_cases():
-    """Defaults on all tasks, variants on two or three, and each budget somewhere; nothing is planned here."""
+    """Defaults on all tasks, variants on two or three, and each budget somewhere; nothing is
+    planned here.
+    """
     for kind, (settings, tasks, two) in KINDS.items():
         # which plan for seconds
         seen = set()
@@ -100,7 +104,9 @@ REFUSED = dict.fromkeys(
 
 
 def served(name, settings, where, budget):
-    """The algorithm, its problem, its records and its plan; no plan where the budget or the task is refused."""
+    """The algorithm, its problem, its records and its plan; no plan where the budget or the task is
+    refused.
+    """
     algorithm, (problem, rows) = (
         build_from_texts(ALGORITHMS[name], settings),
         problem_and_records(name, where),
@@ -250,7 +256,9 @@ RELEASED = {
 @ignore_privacy_warnings
 @every_variant
 def test_same_seed_same_run_whatever_is_recorded_of_it_and_another_seed_another(name, settings):
-    """Fewer records are the same ones, and a population that errors are compared with is not used to fit."""
+    """Fewer records are the same ones, and a population that errors are compared with is not used
+    to fit.
+    """
     P = seeded(3).dirichlet(np.ones(24))
     first, other = (start(name, settings, "2-way", BUDGET, seed=seed).finish() for seed in (4, 5))
     assert len(first.convergence) != len(other.convergence) or not all(

@@ -1,4 +1,6 @@
-"""The README says what is true: its commands run, its example runs; the help of each command has two examples."""
+"""The README says what is true: its commands run, its example runs; the help of each command has
+two examples.
+"""
 
 import json
 import re

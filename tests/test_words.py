@@ -1,4 +1,6 @@
-"""All that a person can read speaks by one dictionary, without the words it replaced; no sentence on a page is long."""
+"""All that a person can read speaks by one dictionary, without the words it replaced; no sentence
+on a page is long.
+"""
 
 import ast
 import re

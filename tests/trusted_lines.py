@@ -1,4 +1,6 @@
-"""What a release rests on, by problem: the curator that charges and draws, and all that touches rows before it."""
+"""What a release rests on, by problem: the curator that charges and draws, and all that touches
+rows before it.
+"""
 
 # Rows come to every curator this way. What is named here is counted with all that it imports.
 READING = (

@@ -168,5 +168,5 @@ def stated_budget(args: Namespace) -> Budget:
 
 
 def stated_seeds(args: Namespace) -> range:
-    """The seeds that the arguments state."""
+    """Return the seeds that the arguments state."""
     return range(args.seed, args.seed + (args.repeat or 1))

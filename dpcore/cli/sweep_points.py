@@ -1,4 +1,4 @@
-"""The points of a grid of experiments: those that are missing are run, and files kept up to date."""
+"""Points of a grid of experiments: the missing ones are run, and the files kept up to date."""
 
 import json
 from argparse import Namespace
@@ -157,9 +157,10 @@ def _file_facts(grid: ExperimentGrid, runner: GridRunner) -> Json:
 
 
 def mean_lines(lines: Iterable[Json], *by: str) -> list[Json]:
-    """The means of lines that agree in the names `by`, in order of appearance, with the number of lines as "runs".
+    """Return the means of lines that agree in the names `by`, in order of appearance.
 
-    Each is of the numbers that are known; None without any.
+    Each has the number of its lines as "runs". A mean is of the numbers that are known; None
+    without any.
     """
     groups: dict[tuple, list[Json]] = {}
     for line in lines:
@@ -214,7 +215,7 @@ def _collect_points(
 def _points_to_resume(
     path: str, expected: Json, is_valid_error: Callable[[Any], bool]
 ) -> list[SweepPoint]:
-    """The points of an earlier file of the same task; none where there is no file.
+    """Return the points of an earlier file of the same task; none where there is no file.
 
     Task and parameters are compared by public facts. That the table itself is the same is checked
     by a digest of it, which is a private peek like all the errors in the file.

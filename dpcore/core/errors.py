@@ -13,7 +13,8 @@ from pathlib import Path
 MAX_QUOTED_CHARS = 200
 MAX_MESSAGE_CHARS = 1000
 LONG_VALUE_PATTERN = re.compile(
-    rf"""(?<!\w)(['"])(?P<quoted>.{{{MAX_QUOTED_CHARS},}}?)\1(?!\w)|(?P<bare>\S{{{MAX_QUOTED_CHARS + 1},}})"""
+    rf"""(?<!\w)(['"])(?P<quoted>.{{{MAX_QUOTED_CHARS},}}?)\1(?!\w)"""
+    rf"""|(?P<bare>\S{{{MAX_QUOTED_CHARS + 1},}})"""
 )
 
 

@@ -24,7 +24,7 @@ T = TypeVar("T")
 
 
 def ignore_progress(*_progress: Any) -> None:
-    """Do nothing: a ProgressCallback, or a StatusCallback, of whom nobody listens."""
+    """Do nothing: the ProgressCallback or StatusCallback of a caller who wants no reports."""
 
 
 @dataclass_transform(frozen_default=True, eq_default=False)

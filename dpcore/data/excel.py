@@ -42,12 +42,12 @@ Row = list[Any]
 
 
 def read_first_sheet(file: BinaryIO, progress: ProgressCallback) -> list[Row]:
-    """The rows of the first sheet, all as long as its longest row, empty cells "" and errors None.
+    """Return the rows of the first sheet, all as long as its longest row.
 
-    Whole numbers are int, dates and times what openpyxl makes of them, formulas their last value.
-    `progress` receives the bytes of the sheet that are read. InputError for what is no such file, for one
-    that is larger than is read, and for one column that ends with an empty cell: whether that is a
-    row must not depend on what the cell says.
+    Empty cells are "" and errors None. Whole numbers are int, dates and times what openpyxl makes
+    of them, formulas their last value. `progress` receives the bytes of the sheet that are read.
+    InputError for what is no such file, for one that is larger than is read, and for one column
+    that ends with an empty cell: whether that is a row must not depend on what the cell says.
     """
     _check_directory(file)
     with zipfile.ZipFile(file) as archive:  # which gives no more bytes than it says there are

@@ -1,4 +1,4 @@
-"""What a data set is known by: the bytes of its files, and fingerprints of its cells, with a ledger's key.
+"""Marks that identify a data set: of its files' bytes, and of its cells, with a ledger's key.
 
 Two marks identify a table, and a match of either is the same data set:
 

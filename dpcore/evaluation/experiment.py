@@ -221,7 +221,7 @@ class Experiment:
         )
 
     def _chosen_parameters(self) -> Mapping[str, Any]:
-        """The parameters that are not left to the plan."""
+        """Return the algorithm's parameters that are not left to the plan, by name."""
         values = parameter_values(self.algorithm)
         return {name: value for name, value in values.items() if value is not None}
 
@@ -259,13 +259,13 @@ print(run.convergence[-1].empirical, run.spent, run.sample(5), sep="\\n")
 
 
 def _number_text(value: float) -> str:
-    """A number as a person writes it, where that is the same number."""
+    """Return a number as a person writes it, where that is the same number."""
     text = f"{value:g}"
     return text if float(text) == value else repr(value)
 
 
 def _source_and_unit_options(task: QueryTask) -> list[str]:
-    """The options for the unit of protection, the public start, and how the table is read."""
+    """Return the options for the privacy unit, the public start, and how the table is read."""
     options = []
     if task.unit.person is not None:
         options += ["--person", task.unit.person]

@@ -119,7 +119,10 @@ class Purposes:
         return scores + self._score_false_alarms(run, rng, progress)
 
     def summarise(self, run: Run, progress: ProgressCallback = ignore_progress) -> RunSummary:
-        """Return the run's summary with the score of each purpose; `progress` is called regularly."""
+        """Return the run's summary with the score of each purpose.
+
+        `progress` is called regularly.
+        """
         summary = run.summarise()
         scores = self.score_tasks(run, progress)
         return replace(summary, scores=tuple(scores))
@@ -323,7 +326,7 @@ class Purposes:
         ]
 
     def _independent_rows(self, run: Run, rng: Rng) -> Rows:
-        """Draw as many rows as the run has, of independent columns with the shares of its release."""
+        """Draw as many rows as the run has, of independent columns with its release's shares."""
         release: Any = run.release
         one_way = Marginals.all(self.domain, 1)
         shares = np.maximum(release.answers(one_way), 0)

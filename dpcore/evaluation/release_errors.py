@@ -20,7 +20,7 @@ class ReleaseErrors:
         return self.headline_name, next(iter(self.to_json().values()))
 
     def to_json(self) -> dict[str, Any]:
-        """The numbers as a dictionary, by name."""
+        """Return the numbers as a dictionary, by name."""
         return dict(vars(self))
 
 
@@ -44,7 +44,10 @@ class Errors(ReleaseErrors):
 
     @classmethod
     def mean(cls, errors_of_runs: Sequence["Errors"]) -> "Errors":
-        """The mean of each error over several runs; None for one that some run does not have."""
+        """Return the mean of each error over several runs.
+
+        None for an error that some run does not have.
+        """
         means: Json = {
             f.name: mean_if_complete([getattr(run_errors, f.name) for run_errors in errors_of_runs])
             for f in fields(cls)

@@ -22,9 +22,10 @@ def measure_schema_with_seed(
     seed: int,
     progress: ProgressCallback = ignore_progress,
 ) -> MeasuredSchema:
-    """The open columns of a table, measured with the schema's part of a budget and the noise of a seed.
+    """Return a table's schema, its unknown columns measured with the noise of a seed.
 
-    `progress` receives the number of columns read and measured.
+    The schema's part of the budget pays for it. `progress` receives the number of columns read and
+    measured.
     """
     limited_rows = unit.bound_contributions(frame, schema.names)
     columns = len(schema.unknown_columns)

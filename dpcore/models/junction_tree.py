@@ -1,4 +1,7 @@
-"""Junction trees: cliques of columns that cover given tables, joined to a tree. Public sizes decide, never rows."""
+"""Junction trees: cliques of columns that cover given tables, joined to a tree.
+
+Public sizes decide, never rows.
+"""
 
 import math
 from collections.abc import Collection, Iterable, Sequence

@@ -1,4 +1,7 @@
-"""Mixtures of product distributions, fitted by gradient steps to noisy answers. Sees noisy answers, never rows."""
+"""Mixtures of product distributions, fitted by gradient steps to noisy answers.
+
+Sees noisy answers, never rows.
+"""
 
 import math
 from collections.abc import Sequence

@@ -106,13 +106,14 @@ def read_task(
     region: str = "ball",
     group: int = 1,
 ) -> tuple[RiskMinimisation, Rows]:
-    """Return the problem that `text` describes (see TASK_FORMS_HELP), and the rows as grouped numbers.
+    """Return the problem that `text` describes, and the rows as grouped numbers.
 
-    K is a ball of `radius` R about a public centre, a box of half width R, or R^d with R a guess. R
-    is by default half the target's range for a location, that times √d for a regression, and 10 for
-    a classifier; for a mean K is the box of the columns' bounds. Raises InputError for a text that
-    is not understood, a column that does not fit, one class only, a feature that is the same in
-    every row, a value outside its public bounds, and R ≤ 0.
+    See TASK_FORMS_HELP for the text. K is a ball of `radius` R about a public centre, a box of half
+    width R, or R^d with R a guess. R is by default half the target's range for a location, that
+    times √d for a regression, and 10 for a classifier; for a mean K is the box of the columns'
+    bounds. Raises InputError for a text that is not understood, a column that does not fit, one
+    class only, a feature that is the same in every row, a value outside its public bounds, and R ≤
+    0.
 
     >>> sample = samples.census(1000)
     >>> read_task("logistic:sex:age,hours", sample.domain, sample.frame)[0].names
@@ -138,7 +139,10 @@ def read_task(
 
 
 def _parse_task_parts(text: str, kind: str, parts: list[str], domain: Domain) -> _TaskText:
-    """Return the parts of a task's text, read; raise InputError for parts that do not go with its kind."""
+    """Return the parsed parts of a task's text.
+
+    Raises InputError for parts that do not go with its kind.
+    """
     target, *remaining = parts
     quantile_level = None
     if kind == "quantile" and remaining:
@@ -156,7 +160,10 @@ def _parse_task_parts(text: str, kind: str, parts: list[str], domain: Domain) ->
 
 
 def _read_mean(task: _TaskText, frame: pd.DataFrame, region_choice: _RegionChoice) -> _TaskData:
-    """Return the numbers of the columns of a mean, and the squared distance within their public bounds."""
+    """Return the data of a mean: its columns' numbers, the loss and the region K.
+
+    The loss is the squared distance within the columns' public bounds.
+    """
     middles, halves = np.array([_middle_and_half_range(column) for column in task.columns]).T
     low = middles - halves
     high = middles + halves
@@ -170,7 +177,10 @@ def _read_mean(task: _TaskText, frame: pd.DataFrame, region_choice: _RegionChoic
 
 
 def _read_target(task: _TaskText, frame: pd.DataFrame, region_choice: _RegionChoice) -> _TaskData:
-    """Return the numbers of the target, beside its features if it has any, and the loss of the task."""
+    """Return the data of a task with a target: the target's numbers, the loss and the region K.
+
+    Its features, if it has any, stand before the target.
+    """
     (column,) = task.columns
     if column in task.features:
         raise InputError(f"column {column.name!r} is the target and a feature at once")
@@ -195,7 +205,10 @@ def _read_target(task: _TaskText, frame: pd.DataFrame, region_choice: _RegionCho
 
 
 def _regression_loss(task: _TaskText, half_range: float) -> PiecewiseLinear:
-    """Return the loss of a quantile, of Huber's kind or the absolute one, for a target's half range."""
+    """Return the loss of a task on numbers, for a target's half range.
+
+    It is that of a quantile, of Huber's kind or the absolute one.
+    """
     if task.quantile_level is not None:
         return pinball_loss(task.quantile_level)
     if task.kind == "huber":

@@ -261,7 +261,10 @@ class Marginals(Workload):
 
 
 def marginals_and_slice(workload: Workload) -> tuple[Marginals, slice] | None:
-    """The marginal tables of a workload, and the slice of their answers among all; None if there are none."""
+    """Return a workload's marginal tables, and the slice of their answers among all answers.
+
+    None if there are none.
+    """
     return next(
         (
             (part, answer_slice)

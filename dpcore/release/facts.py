@@ -68,7 +68,7 @@ def _findings(ready: PreparedRelease) -> Sequence[ColumnFindings]:
 
 
 def _claimed_schema(domain: Domain, origins: Sequence[ColumnOrigin]) -> Json:
-    """Return the schema, which claims to be measured no column of which the ledger does not bear that out."""
+    """Return the schema as JSON, marking as measured only columns that the ledger backs."""
     measured = tuple(
         origin.column for origin in origins if origin.source in (THIS_RELEASE, EARLIER_RELEASE)
     )

@@ -1,6 +1,7 @@
-"""The files of a release: synthetic rows, weights, answers, a settings card, a claim, and the program that verifies it.
+"""The files of a release, and the program that verifies it.
 
-Only released objects and public facts come here, never a row.
+They are synthetic rows, weights, answers, a settings card and a claim. Only released objects and
+public facts come here, never a row.
 """
 
 import json
@@ -117,7 +118,10 @@ def _release_tables(
 
 
 def _write_table(draft_folder: Path, name: str, table: pd.DataFrame, *, neutralize: bool) -> None:
-    """Write a table as CSV, and synthetic rows and weights as Parquet, in which alone many weights are."""
+    """Write a table as CSV, and synthetic rows and weights also as Parquet.
+
+    More than MAX_CSV_WEIGHT_CELLS weights are written as Parquet alone.
+    """
     if name in ("synthetic", "weights"):
         _parquet_compatible(table).to_parquet(draft_folder / f"{name}.parquet", index=False)
     if name != "weights" or len(table) <= MAX_CSV_WEIGHT_CELLS:

@@ -17,7 +17,10 @@ from .domain import Domain
 MAX_CONSTRAINTS = 200
 MAX_CONSTRAINT_CELLS = 1_000_000  # cells of the tables of all constraints
 KEYS_BY_KIND = {"impossible": {"impossible"}, "within": {"within", "which"}, "order": {"order"}}
-ALLOWED_FORMS = '{"impossible": {NAME: values, …}}, {"within": [NAME, NAME], "which": {value: values}} or {"order": [NAME, …]}'
+ALLOWED_FORMS = (
+    '{"impossible": {NAME: values, …}}, {"within": [NAME, NAME], "which": {value: values}} '
+    'or {"order": [NAME, …]}'
+)
 
 
 def add_constraints_from_json(domain: Domain, constraint_specs: Any) -> Domain:

@@ -118,12 +118,12 @@ class PartialSchema:
     def unknown_column_texts(
         self, frame: pd.DataFrame, progress: ProgressCallback = ignore_progress
     ) -> list[ColumnTexts]:
-        """The raw cells of the open columns; InputError first where a public column cannot be read.
+        """Return the raw cells of the unknown columns.
 
         `progress` receives the number of columns done.
 
-        Raises what `Domain.encode` raises about the public columns, and InputError for an open one
-        that is not there.
+        Raises first what `Domain.encode` raises about the public columns, an InputError where one
+        cannot be read, and InputError for an unknown column that is not there.
         """
         require_two_rows(len(frame))
         column_by_name = {c.name: c for c in self.unknown_columns}

@@ -1,4 +1,6 @@
-"""Every accountant against mechanisms whose whole curve can be computed: never below the truth, and near it."""
+"""Every accountant against mechanisms whose whole curve can be computed: never below the truth, and
+near it.
+"""
 
 import math
 

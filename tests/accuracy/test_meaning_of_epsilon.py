@@ -54,7 +54,9 @@ def told(plan):
 
 @parametrize("epsilon, times", [(1, 32.6), (0.1, 271)])
 def test_losses_exceed_epsilon_much_more_often_than_delta(epsilon, times):
-    """Why "by e^ε except with probability δ" was wrong, and that what is said instead is right, of Gaussian noise."""
+    """Why "by e^ε except with probability δ" was wrong, and that what is said instead is right, of
+    Gaussian noise.
+    """
     delta = 1e-9
     mu = conversions.gdp_mu(epsilon, 1e-9)
 

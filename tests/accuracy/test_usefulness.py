@@ -1,4 +1,6 @@
-"""Usefulness in units: a sample's exactness by simulation, the field's score, and what noise alone lets answers do."""
+"""Usefulness in units: a sample's exactness by simulation, the field's score, and what noise alone
+lets answers do.
+"""
 
 from dataclasses import replace
 
@@ -96,7 +98,9 @@ def test_what_a_plan_foresees_is_the_noise_that_comes(name):
 
 
 def test_uses_follow_from_half_widths():
-    """Half-widths of cells from the normal quantile and the plan's noise on raw tables, computed by hand."""
+    """Half-widths of cells from the normal quantile and the plan's noise on raw tables, computed by
+    hand.
+    """
     single = all_tables(DOMAIN, N, 1)
     plan = plan_of("gaussian_maxent", single, BUDGET)
     before = predicted_tables(single, plan)

@@ -1,4 +1,6 @@
-"""Forecasts before a run: in words, larger for more, and a refusal of what this machine cannot hold."""
+"""Forecasts before a run: in words, larger for more, and a refusal of what this machine cannot
+hold.
+"""
 
 from dpcore import ALGORITHMS, Budget
 from dpcore.accuracy import work_forecast

@@ -1,4 +1,6 @@
-"""Without privacy noise the algorithms are the methods they claim to be: naive twins, scipy's optimum, the formulas."""
+"""Without privacy noise the algorithms are the methods they claim to be: naive twins, scipy's
+optimum, the formulas.
+"""
 
 import math
 from functools import partial
@@ -62,7 +64,8 @@ def test_they_tend_to_the_truth(name, settings, wheres, near):
 
 
 def both_ways(where, seed=0, **settings):
-    """What dpfw was asked and its steps without noise, the matrix, and a naive D_0 … D_T for given γ_t.
+    """What dpfw was asked and its steps without noise, the matrix, and a naive D_0 … D_T for given
+    γ_t.
 
     The naive q is rebuilt from its weights over signed queries at every step.
     """
@@ -233,7 +236,9 @@ PUBLIC = [
 
 
 def gap(T, alpha, gamma, *, n, m, width, rho):
-    """The bound that theory's formulas minimise, with D_∞ = 2: optimisation error, step error, selection noise."""
+    """The bound that theory's formulas minimise, with D_∞ = 2: optimisation error, step error,
+    selection noise.
+    """
     beta = 2 * width / n / math.sqrt(8 * rho / T)
     return 2 * 2 / (gamma * T) + gamma * 4 / (2 * alpha) + beta * math.log(2 * m)
 

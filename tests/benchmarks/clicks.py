@@ -27,7 +27,9 @@ PAGES = (
 
 
 def together(process, tabs, pages):
-    """All tabs click at once; the server's processor time is what is left of it on a machine that others use too."""
+    """All tabs click at once; the server's processor time is what is left of it on a machine that
+    others use too.
+    """
 
     def one(number):
         clicked = pages(number)

@@ -1,4 +1,5 @@
-"""What the core reaches on tables small and wide: errors, seconds and memory beside what they are to be; see TASKS.
+"""What the core reaches on tables small and wide: errors, seconds and memory beside what they are
+to be; see TASKS.
 
 python -m tests.benchmarks.core                                           # every algorithm on a
 generated census python -m tests.benchmarks.core network48 redundant26 [--seeds 1] [--epsilons
@@ -85,7 +86,9 @@ def network(columns, values, n):
 
 
 def redundant(n):
-    """n records of twenty columns of a random network, and six more that say nearly the same of the first."""
+    """n records of twenty columns of a random network, and six more that say nearly the same of the
+    first.
+    """
     rng = np.random.default_rng(0)
     _, rows = network(20, 8, n)
     codes = np.repeat(rows.values, rows.weights.astype(int), axis=0)
@@ -99,7 +102,8 @@ def redundant(n):
 
 @dataclass(frozen=True)
 class Task:
-    """A table whose tables over so many columns are released; by algorithm and ε the largest mean L1, max error,
+    """A table whose tables over so many columns are released; by algorithm and ε the largest mean
+    L1, max error,
     seconds and GB, as many of them as are to be kept.
 
     Errors are those of as many synthetic rows where rows can be drawn, means over seeds; seconds
@@ -234,7 +238,9 @@ def measure(where, name, folder, epsilon, seeds):
 
 
 def main(*tasks):
-    """Run the tasks named, or these, each ε in a process of its own, as peaks are remembered for a process."""
+    """Run the tasks named, or these, each ε in a process of its own, as peaks are remembered for a
+    process.
+    """
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )

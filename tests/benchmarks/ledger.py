@@ -1,4 +1,6 @@
-"""How long a ledger of 10,000 releases takes: verify, show, one reservation; python -m tests.benchmarks.ledger."""
+"""How long a ledger of 10,000 releases takes: verify, show, one reservation; python -m
+tests.benchmarks.ledger.
+"""
 
 import json
 from pathlib import Path

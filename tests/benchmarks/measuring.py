@@ -1,4 +1,6 @@
-"""What benchmarks have in common: seconds beside goals, a live server with a browser, a command line of one number."""
+"""What benchmarks have in common: seconds beside goals, a live server with a browser, a command
+line of one number.
+"""
 
 import argparse
 import json
@@ -13,7 +15,9 @@ from pathlib import Path
 
 
 def took(work):
-    """What the work returns, and its seconds: of the clock, and of processors, in which other work does not count."""
+    """What the work returns, and its seconds: of the clock, and of processors, in which other work
+    does not count.
+    """
     before = _processors()
     begun = time.perf_counter()
     out = work()
@@ -28,7 +32,9 @@ def _processors():
 
 
 def timed(what, work, goal=math.inf):
-    """What the work returns, and whether its seconds of processors are within the goal; prints both."""
+    """What the work returns, and whether its seconds of processors are within the goal; prints
+    both.
+    """
     out, clock, processors = took(work)
     aim = (
         ""
@@ -55,7 +61,9 @@ def live_page(folder, address):
 
 
 def main(measure, option, default):
-    """Print what `measure` finds for the number that the option gives; exit code 1 where "kept" is false of it."""
+    """Print what `measure` finds for the number that the option gives; exit code 1 where "kept" is
+    false of it.
+    """
     parser = argparse.ArgumentParser()
     parser.add_argument(f"--{option}", type=int, default=default, dest="number")
     with tempfile.TemporaryDirectory() as name:

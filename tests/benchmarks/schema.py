@@ -1,4 +1,5 @@
-"""What a schema measured privately costs in accuracy: mean L1 beside that with a schema that somebody typed.
+"""What a schema measured privately costs in accuracy: mean L1 beside that with a schema that
+somebody typed.
 
 python -m tests.benchmarks.schema [--seeds 5]
 All releases are judged on the typed schema's pairs of columns: synthetic rows of each are read in
@@ -36,7 +37,9 @@ NUMBERS = 20  # different numbers from which on a column is one of bins
 
 
 def tables():
-    """Real and generated tables: a census, a ship's list of 1,306, and incomes with a heavy tail beside rare jobs."""
+    """Real and generated tables: a census, a ship's list of 1,306, and incomes with a heavy tail
+    beside rare jobs.
+    """
     yield (
         "census",
         samples.census().frame.replace("None", "no job"),
@@ -52,7 +55,9 @@ def tables():
 
 
 def typed(name, cells):
-    """A column's schema as somebody who knows the table would type it; it refuses nothing that is read in it."""
+    """A column's schema as somebody who knows the table would type it; it refuses nothing that is
+    read in it.
+    """
     numbers = pd.to_numeric(cells, errors="coerce")
     if numbers.nunique() > NUMBERS:
         edges = tuple(np.unique(numbers.quantile(np.arange(17) / 16)).tolist())
@@ -81,7 +86,9 @@ def opened(column):
 
 
 def compare(frame, seeds):
-    """The mean L1 (3,) with the typed schema, with a measured one that is free, and with one that is paid."""
+    """The mean L1 (3,) with the typed schema, with a measured one that is free, and with one that
+    is paid.
+    """
     frame = frame.astype(object).where(frame.notna(), "").astype(str)
     domain = Domain(tuple(typed(name, frame[name]) for name in frame))
     judge, algorithm, n = Marginals.all(domain, 2), ALGORITHMS["gaussian_maxent"](), len(frame)
@@ -114,7 +121,9 @@ def compare(frame, seeds):
 
 
 def measure(seeds, _):
-    """Print the errors and their ratios, table by table; whether what is paid for stays within the gate."""
+    """Print the errors and their ratios, table by table; whether what is paid for stays within the
+    gate.
+    """
     worst = 0.0
     for name, frame in tables():
         known, free, paid = compare(frame, seeds)

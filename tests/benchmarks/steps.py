@@ -1,4 +1,5 @@
-"""One step of ε on Explore: how long until the verdict is there, and until all has settled, replays too.
+"""One step of ε on Explore: how long until the verdict is there, and until all has settled, replays
+too.
 
 python -m tests.benchmarks.steps --steps 12
 """

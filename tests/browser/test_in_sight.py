@@ -1,4 +1,6 @@
-"""Nothing covers or cuts off what a person reads and uses: the menu, the text of controls, the ring of the focus."""
+"""Nothing covers or cuts off what a person reads and uses: the menu, the text of controls, the ring
+of the focus.
+"""
 
 from playwright.sync_api import expect
 

@@ -1,4 +1,6 @@
-"""Broken files of every kind leave nothing of their cells in the log, on the disk, in the address or in the browser."""
+"""Broken files of every kind leave nothing of their cells in the log, on the disk, in the address
+or in the browser.
+"""
 
 import io
 import json

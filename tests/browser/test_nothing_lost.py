@@ -1,4 +1,6 @@
-"""What is seen is what is meant: by link, menu, button, Back, Forward and reload, and however quickly one clicks."""
+"""What is seen is what is meant: by link, menu, button, Back, Forward and reload, and however
+quickly one clicks.
+"""
 
 import json
 import re

@@ -1,4 +1,6 @@
-"""Files and arguments for the tests of the command line: good tables, their schemas, and broken ones."""
+"""Files and arguments for the tests of the command line: good tables, their schemas, and broken
+ones.
+"""
 
 import json
 import os

@@ -106,7 +106,9 @@ def test_a_link_is_tested_from_the_files_alone(here):
 
 
 def test_a_second_look_is_combined_with_the_first():
-    """Spend in steps: all pairs roughly, then one table again; both are in one ledger, and the answer is sharper."""
+    """Spend in steps: all pairs roughly, then one table again; both are in one ledger, and the
+    answer is sharper.
+    """
     rich()
     released("more", epsilon=10, total=None, queries='marginals:[["age","sex"]]')
     text = "sex = m and age > 21"
@@ -123,7 +125,9 @@ def test_a_second_look_is_combined_with_the_first():
 
 @parametrize("first", ["marginals:2", 'marginals:[["age"],["sex"]]'])
 def test_what_to_measure_next_is_worked_out_and_holds(first):
-    """One more release as it says; both together are then as sharp as was asked, and not sharper than they must be."""
+    """One more release as it says; both together are then as sharp as was asked, and not sharper
+    than they must be.
+    """
     released(epsilon=5, queries=first, total=("400", "1e-6"))
     text = "sex = m and age > 21"
     (one,) = asked(text, "--within", "0.02")

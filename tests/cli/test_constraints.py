@@ -1,4 +1,6 @@
-"""Constraints on the command line: rows keep them, a peek says how many records do not, and a release says nothing."""
+"""Constraints on the command line: rows keep them, a peek says how many records do not, and a
+release says nothing.
+"""
 
 import pandas as pd
 import pytest

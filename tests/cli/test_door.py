@@ -1,4 +1,6 @@
-"""Through the command line: what one row says changes what a release says of that row, and one file has one budget."""
+"""Through the command line: what one row says changes what a release says of that row, and one file
+has one budget.
+"""
 
 from pathlib import Path
 

@@ -1,4 +1,6 @@
-"""Commands on tables that are read in parts: the same numbers as in memory, the same files, clear refusals."""
+"""Commands on tables that are read in parts: the same numbers as in memory, the same files, clear
+refusals.
+"""
 
 import json
 from types import SimpleNamespace

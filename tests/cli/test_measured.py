@@ -1,4 +1,6 @@
-"""Runs and releases with a schema of which some is private: measured, charged before, written, and used again."""
+"""Runs and releases with a schema of which some is private: measured, charged before, written, and
+used again.
+"""
 
 import json
 from pathlib import Path
@@ -88,7 +90,9 @@ def test_the_schema_is_a_later_releases_public_input():
 
 
 def test_a_schema_that_a_data_set_cannot_pay_for_any_more_is_refused_with_a_way_on(capsys):
-    """The first release kept no δ for thresholds that may fail, so categories cannot be measured later; numbers can."""
+    """The first release kept no δ for thresholds that may fail, so categories cannot be measured
+    later; numbers can.
+    """
     run_command(release("out", schema="typed.json", epsilon=1))
     run_command(release("open", epsilon=1), code=3)
     assert "enter the categories of columns in place of measuring them" in capsys.readouterr().err
@@ -96,7 +100,9 @@ def test_a_schema_that_a_data_set_cannot_pay_for_any_more_is_refused_with_a_way_
 
 
 def test_without_delta_noise_is_exact_also_where_the_first_release_was_not():
-    """The data set's accounting is Gaussian DP since a release in floating point; no such noise keeps δ = 0."""
+    """The data set's accounting is Gaussian DP since a release in floating point; no such noise
+    keeps δ = 0.
+    """
     total = "--total-delta=1e-6"
     run_command(release("out", "--noise=float", total, schema="typed.json", epsilon=1))
     assert data_set().lifetime.accounting.name == "exact Gaussian (GDP)"

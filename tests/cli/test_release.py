@@ -1,4 +1,6 @@
-"""A real release from the command line: what leaves, what is charged, what is refused, what survives a kill."""
+"""A real release from the command line: what leaves, what is charged, what is refused, what
+survives a kill.
+"""
 
 import hashlib
 import html
@@ -287,7 +289,9 @@ def test_hostile_names_stay_text_on_the_card_and_in_spreadsheets(hostile):
 
 
 def test_names_steer_no_terminal(capsys):
-    """Whatever columns, categories and folders are called, each line that is printed is one, of printable letters."""
+    """Whatever columns, categories and folders are called, each line that is printed is one, of
+    printable letters.
+    """
     name = "a\x1b[2J\x9b\u202e"
     value = "x\x1b]0;\x07\u2066\nsound: x"
     out = "o\x1b[2J\nnote: o"

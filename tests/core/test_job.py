@@ -1,4 +1,6 @@
-"""A job says the same to whoever works and to whoever waits, and groups of jobs say it of all of them."""
+"""A job says the same to whoever works and to whoever waits, and groups of jobs say it of all of
+them.
+"""
 
 import doctest
 

@@ -1,4 +1,6 @@
-"""Parameters: bounds, choices, texts and messages, and the same properties for every registered algorithm."""
+"""Parameters: bounds, choices, texts and messages, and the same properties for every registered
+algorithm.
+"""
 
 import math
 import re

@@ -1,4 +1,6 @@
-"""Dates and times at the ends of every type: each is read by itself, or refused by itself, by every reader."""
+"""Dates and times at the ends of every type: each is read by itself, or refused by itself, by every
+reader.
+"""
 
 from dataclasses import replace
 from datetime import date, datetime, timedelta
@@ -71,7 +73,9 @@ def far_columns():
 
 
 def written_columns(path):
-    """The same columns, as far as a Parquet file can hold them; each is written into `path` in its turn."""
+    """The same columns, as far as a Parquet file can hold them; each is written into `path` in its
+    turn.
+    """
     for name, cells in far_columns():
         try:
             pq.write_table(pa.table({"t": cells}), path)

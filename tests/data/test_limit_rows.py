@@ -62,7 +62,9 @@ def test_what_is_kept_of_a_person_follows_from_that_persons_rows(people, most, i
 
 
 def test_persons_who_are_written_differently_are_different_persons():
-    """Through a float 1,000 consecutive numbers of 18 digits were 63 persons, and such hexadecimal codes were two."""
+    """Through a float 1,000 consecutive numbers of 18 digits were 63 persons, and such hexadecimal
+    codes were two.
+    """
     for many in (range(10**17, 10**17 + 1000), [f"00{i:02d}e{i % 900 + 100}" for i in range(1000)]):
         texts = pd.Series(list(map(str, many)))
         assert len(np.unique(hash_person_ids(texts))) == texts.nunique()

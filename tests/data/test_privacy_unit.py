@@ -1,4 +1,6 @@
-"""Whom a guarantee protects: ledgers, cards and pages say it in words that must never change by themselves."""
+"""Whom a guarantee protects: ledgers, cards and pages say it in words that must never change by
+themselves.
+"""
 
 import pandas as pd
 import pytest

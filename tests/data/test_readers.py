@@ -482,7 +482,9 @@ BROKEN = {
 
 @parametrize("name", BROKEN)
 def test_a_traceback_of_a_broken_file_carries_no_cell(tmp_path, name):
-    """The reader's own error may quote a cell: it is not chained, so what is logged of it is the message at most."""
+    """The reader's own error may quote a cell: it is not chained, so what is logged of it is the
+    message at most.
+    """
     (tmp_path / name).write_bytes(BROKEN[name])
     reads = {"json": read_json, "npy": read_matrix}.get(name.rpartition(".")[2], read_table)
     with expect_error() as caught:

@@ -1,4 +1,6 @@
-"""Where errors come from: the parts sum up, each is what it says, and baselines are what anybody would compute."""
+"""Where errors come from: the parts sum up, each is what it says, and baselines are what anybody
+would compute.
+"""
 
 import math
 import warnings

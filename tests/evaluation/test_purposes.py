@@ -1,4 +1,6 @@
-"""Purposes: models, links, tests and questions of synthetic rows, beside lines that are what they say."""
+"""Purposes: models, links, tests and questions of synthetic rows, beside lines that are what they
+say.
+"""
 
 import sys
 

@@ -1,4 +1,6 @@
-"""A run's records: what was spent up to each of them, and errors against the table and against the population."""
+"""A run's records: what was spent up to each of them, and errors against the table and against the
+population.
+"""
 
 from dataclasses import replace
 

@@ -1,4 +1,6 @@
-"""Junction trees against listed cells: every number that a tree gives is one that brute force gives too."""
+"""Junction trees against listed cells: every number that a tree gives is one that brute force gives
+too.
+"""
 
 import gc
 import itertools
@@ -41,7 +43,9 @@ def tables(draw, d):
 
 @st.composite
 def models(draw, holes=0):
-    """Tables over a domain where up to so many cells are forbidden, a tree over them, and weights w (m,), a few −∞."""
+    """Tables over a domain where up to so many cells are forbidden, a tree over them, and weights w
+    (m,), a few −∞.
+    """
     shape = draw(SMALL)
     rng = seeded(draw(st.integers(0, 2**32)))
     columns = {"abcdef"[a]: {"kind": "integer", "size": size} for a, size in enumerate(shape)}
@@ -112,7 +116,9 @@ def test_a_cycle_is_triangulated_and_a_domain_in_one_table_is_one_clique():
 
 @given(models(), st.integers(0, 99))
 def test_reweighting_clique_by_clique_is_reweighting_all_cells(found, seed):
-    """A tour lets every query's cells be multiplied where it stands, and leaves all cliques in tune."""
+    """A tour lets every query's cells be multiplied where it stands, and leaves all cliques in
+    tune.
+    """
     workload, tree, w = found
     rng = seeded(seed)
     w = np.where(np.isinf(w), 0.0, np.clip(w, -3, 3))

@@ -1,4 +1,6 @@
-"""A public start, on listed cells and on a tree: what stays empty, and what any number of columns gains by it."""
+"""A public start, on listed cells and on a tree: what stays empty, and what any number of columns
+gains by it.
+"""
 
 import itertools
 

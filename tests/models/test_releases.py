@@ -1,4 +1,6 @@
-"""Releases: synthetic rows answer and draw like the histogram they are, and where no histogram could be held."""
+"""Releases: synthetic rows answer and draw like the histogram they are, and where no histogram
+could be held.
+"""
 
 import numpy as np
 

@@ -1,4 +1,6 @@
-"""What the schema's constraints forbid has no mass in any model, and no row of any algorithm has it."""
+"""What the schema's constraints forbid has no mass in any model, and no row of any algorithm has
+it.
+"""
 
 from dataclasses import fields
 
@@ -99,7 +101,9 @@ ALLOWED = DOMAIN.possible_rows_mask(all_cells(DOMAIN))
 
 
 def algorithms():
-    """Every algorithm for queries, once on listed cells and once on a tree where it takes one, at δ that it takes."""
+    """Every algorithm for queries, once on listed cells and once on a tree where it takes one, at δ
+    that it takes.
+    """
     for name, cls in QUERIES.items():
         for measure in (
             ("query", "marginal") if "measure" in {f.name for f in fields(cls)} else ("",)

@@ -1,4 +1,6 @@
-"""A headless tab: open a page, set and press as a hand does, wait until nothing runs, and read what a person sees."""
+"""A headless tab: open a page, set and press as a hand does, wait until nothing runs, and read what
+a person sees.
+"""
 
 import base64
 import json
@@ -59,7 +61,9 @@ def run_until_settled(app):
 
 
 def set_fields(app, **values):
-    """Set fields by key, in which a dash may be an underscore, or by how a label begins; wait for what comes of it."""
+    """Set fields by key, in which a dash may be an underscore, or by how a label begins; wait for
+    what comes of it.
+    """
     fields = [field for kind in FIELDS for field in getattr(app, kind)]
     for name, value in values.items():
         named = name.replace("_", "-"), name

@@ -1,4 +1,6 @@
-"""All that a headless tab is sent, message by message, and what its downloads hold, as text without random names."""
+"""All that a headless tab is sent, message by message, and what its downloads hold, as text without
+random names.
+"""
 
 import re
 from contextlib import contextmanager

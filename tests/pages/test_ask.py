@@ -1,4 +1,6 @@
-"""The front door of Compare: the smallest ε for all that is asked, from public numbers or from runs."""
+"""The front door of Compare: the smallest ε for all that is asked, from public numbers or from
+runs.
+"""
 
 import re
 from urllib.parse import parse_qs

@@ -1,4 +1,6 @@
-"""The Audit page, headless: a kept promise, a planted bug that is caught, refusals in words, and Cancel."""
+"""The Audit page, headless: a kept promise, a planted bug that is caught, refusals in words, and
+Cancel.
+"""
 
 import json
 import re

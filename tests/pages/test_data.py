@@ -1,4 +1,6 @@
-"""The Data page, headless: one grid, one click a decision, and nothing that was looked up becomes public unsaid."""
+"""The Data page, headless: one grid, one click a decision, and nothing that was looked up becomes
+public unsaid.
+"""
 
 import numpy as np
 from streamlit.elements.widgets import file_uploader

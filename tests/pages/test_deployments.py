@@ -1,4 +1,6 @@
-"""The public deployments beside the ε slider: their facts, where they stand, and what they are never shown without."""
+"""The public deployments beside the ε slider: their facts, where they stand, and what they are
+never shown without.
+"""
 
 import numpy as np
 

@@ -1,4 +1,6 @@
-"""Explore, headless: replays of the noise, units, the sliders an algorithm has, links that say what cannot be."""
+"""Explore, headless: replays of the noise, units, the sliders an algorithm has, links that say what
+cannot be.
+"""
 
 import io
 import json

@@ -1,4 +1,6 @@
-"""The Guarantee page, headless: what it says is what the library says, for every algorithm and at the ends."""
+"""The Guarantee page, headless: what it says is what the library says, for every algorithm and at
+the ends.
+"""
 
 import base64
 import math

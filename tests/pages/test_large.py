@@ -1,4 +1,6 @@
-"""A table that is read in parts: the same numbers on every page as in memory, never the records, and clear refusals."""
+"""A table that is read in parts: the same numbers on every page as in memory, never the records,
+and clear refusals.
+"""
 
 import json
 

@@ -1,4 +1,6 @@
-"""The lessons' answers are what runs at their settings give: at every seed, and by an independent count."""
+"""The lessons' answers are what runs at their settings give: at every seed, and by an independent
+count.
+"""
 
 import re
 
@@ -26,7 +28,9 @@ from tests.small_problems import all_tables, approx, parametrize, run_to_end, se
 
 
 def test_the_first_lesson_s_factor_by_hand():
-    """Counted anew, beside what the lesson does: the mean error over all cells of all pairs, at both ε."""
+    """Counted anew, beside what the lesson does: the mean error over all cells of all pairs, at
+    both ε.
+    """
     sample = samples.census()
     rows = sample.domain.encode(sample.frame)
     problem = all_tables(sample.domain, rows.n)

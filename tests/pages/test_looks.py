@@ -1,4 +1,6 @@
-"""Charts that draw algorithms: each algorithm looks the same in all of them, whatever else is chosen."""
+"""Charts that draw algorithms: each algorithm looks the same in all of them, whatever else is
+chosen.
+"""
 
 import re
 from itertools import combinations

@@ -1,4 +1,6 @@
-"""A schema to be measured, on the pages: what is shown before rests on public things alone, and a trial is a peek."""
+"""A schema to be measured, on the pages: what is shown before rests on public things alone, and a
+trial is a peek.
+"""
 
 import gc
 import json
@@ -64,7 +66,9 @@ def brought(frame=None, **query):
 
 
 def everybody_else():
-    """A table with as many rows and other cells in the columns to be measured: of other kinds, missing, all alike."""
+    """A table with as many rows and other cells in the columns to be measured: of other kinds,
+    missing, all alike.
+    """
     other = people_table()
     other["job"] = ["Clerk", "clerk", " CLERK"] * (N // 3)  # spellings that could be counted as one
     other["pay"] = ""

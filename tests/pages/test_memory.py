@@ -1,4 +1,6 @@
-"""What was typed about columns comes back with the same columns, and nothing of a record ever leaves for a browser."""
+"""What was typed about columns comes back with the same columns, and nothing of a record ever
+leaves for a browser.
+"""
 
 import json
 

@@ -1,4 +1,6 @@
-"""Tables on the server: any file on a person's own machine, on a server for others those of one folder and no other."""
+"""Tables on the server: any file on a person's own machine, on a server for others those of one
+folder and no other.
+"""
 
 import os
 from functools import partial
@@ -189,7 +191,9 @@ def test_a_link_that_is_put_in_its_place_after_it_was_chosen_is_seen(folder, els
 
 
 def test_a_link_that_is_put_back_is_seen(folder, elsewhere):
-    """What is open is compared with what stands there: it does not suffice that the name is right again."""
+    """What is open is compared with what stands there: it does not suffice that the name is right
+    again.
+    """
     path, root = server_paths.resolve_table_path("people.csv")
     with expect_error("is not in the folder"):
         server_paths.require_file_of_folder(path, root, os.stat(elsewhere))

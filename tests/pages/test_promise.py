@@ -1,4 +1,6 @@
-"""One promise, one number: every page, card, file and command says what `Promise` says of the same plan."""
+"""One promise, one number: every page, card, file and command says what `Promise` says of the same
+plan.
+"""
 
 import json
 import re

@@ -1,4 +1,6 @@
-"""The log of a server: what went wrong and where, and never an error's words, which may quote a cell."""
+"""The log of a server: what went wrong and where, and never an error's words, which may quote a
+cell.
+"""
 
 import importlib.util
 import io

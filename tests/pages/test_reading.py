@@ -1,4 +1,6 @@
-"""Reading a file and changing a schema take a while: the table in use stays, all can be cancelled, nothing is left."""
+"""Reading a file and changing a schema take a while: the table in use stays, all can be cancelled,
+nothing is left.
+"""
 
 import gc
 import threading

@@ -1,4 +1,6 @@
-"""The Release page, headless: what it previews, spends once, refuses in words, and keeps; and the stakeholder view."""
+"""The Release page, headless: what it previews, spends once, refuses in words, and keeps; and the
+stakeholder view.
+"""
 
 import ast
 import json
@@ -635,7 +637,9 @@ def test_a_schema_read_off_the_records_is_hidden_from_stakeholders():
 
 
 def peeks(source):
-    """The (file, function, its decorators) of all functions of the pages that draw a heading of a private peek."""
+    """The (file, function, its decorators) of all functions of the pages that draw a heading of a
+    private peek.
+    """
     return [
         (path, function.name, {ast.unparse(d) for d in function.decorator_list})
         for path in source.pages
@@ -662,7 +666,9 @@ def test_every_section_of_a_private_peek_can_be_hidden():
 
 
 def _peeks(function):
-    """Whether the function itself, and not one that stands in it, draws a heading of a private peek."""
+    """Whether the function itself, and not one that stands in it, draws a heading of a private
+    peek.
+    """
     within = {
         n
         for f in ast.walk(function)

@@ -1,4 +1,6 @@
-"""The server as it is started for real: who may talk to it, what it holds, hands on, tells and asks of others."""
+"""The server as it is started for real: who may talk to it, what it holds, hands on, tells and asks
+of others.
+"""
 
 import asyncio
 import math
@@ -213,7 +215,9 @@ def test_who_does_not_come_back_is_closed_once_and_memory_given_back(monkeypatch
 
 
 def test_a_download_cannot_be_asked_for_by_its_content(server):
-    """Its address is not a hash of what is in it: else a stranger could try out what a guessed table would give."""
+    """Its address is not a hash of what is in it: else a stranger could try out what a guessed
+    table would give.
+    """
     with Tab(server.port) as tab, Tab(server.port) as twin:
         places = [
             re.findall(r"/media/(\w+)\.json", one.open("data", "sample=berkeley"))

@@ -1,4 +1,6 @@
-"""What a tab holds is closed with its table: after "Forget my table" nothing of it is left anywhere."""
+"""What a tab holds is closed with its table: after "Forget my table" nothing of it is left
+anywhere.
+"""
 
 import gc
 import os

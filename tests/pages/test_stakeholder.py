@@ -1,4 +1,6 @@
-"""The stakeholder view of a private table: nothing that is sent, drawn or handed over there depends on its rows."""
+"""The stakeholder view of a private table: nothing that is sent, drawn or handed over there depends
+on its rows.
+"""
 
 import ast
 import re
@@ -97,7 +99,9 @@ UNSAFE = (
 
 
 def rows(seed, marker, rare):
-    """A table of N rows: another one for each seed, with a value that stands in no schema in `rare` of its rows."""
+    """A table of N rows: another one for each seed, with a value that stands in no schema in `rare`
+    of its rows.
+    """
     draws = np.random.default_rng(seed)
     frame = pd.DataFrame(
         {
@@ -157,7 +161,9 @@ def visit(app, page, opened):
 
 
 def crawl(app, heard, *, deep=False):
-    """All that is sent on every page and part of it, by page and part; where `deep`, by widget that was moved, too."""
+    """All that is sent on every page and part of it, by page and part; where `deep`, by widget that
+    was moved, too.
+    """
     sent = {}
 
     def seen(*what):
@@ -192,7 +198,9 @@ LAST = (
 
 
 def moved(app):
-    """Move each widget of a page, one after the other: to its last option, on, or pressed; yields its name."""
+    """Move each widget of a page, one after the other: to its last option, on, or pressed; yields
+    its name.
+    """
     for kind in ("selectbox", "radio", "toggle", "checkbox", "button"):
         names = [(w.key, w.label) for w in getattr(app, kind) if not w.disabled]
         for key, label in names:
@@ -298,7 +306,9 @@ def test_a_trial_before_the_view_is_not_found_in_it():
 
 
 def test_the_normal_view_sends_the_marker_and_the_counts():
-    """The positive control of the stream: rows, guesses and bars reach it, and so would they in the view."""
+    """The positive control of the stream: rows, guesses and bars reach it, and so would they in the
+    view.
+    """
     with streamed() as heard:
         app = brought(FIRST, SCHEMA)
         visit(app, "data", {"data-part": "Rows"})
@@ -312,7 +322,9 @@ def test_the_normal_view_sends_the_marker_and_the_counts():
 
 
 def test_a_seeded_run_on_an_invented_table_leaves_nothing_to_take_off():
-    """The attack: what the view shows of a seeded run, less what it shows of an invented table, is the difference."""
+    """The attack: what the view shows of a seeded run, less what it shows of an invented table, is
+    the difference.
+    """
     shown = []
     with streamed() as heard:
         for frame in (FIRST, SECOND):
@@ -432,7 +444,9 @@ def sources():
 
 
 def reached(attributes, names, tree):
-    """Whether a file names one of these names, or takes one of these attributes of what `session()` returns."""
+    """Whether a file names one of these names, or takes one of these attributes of what `session()`
+    returns.
+    """
     for node in ast.walk(tree):
         if isinstance(node, ast.Name) and node.id in names:
             return True

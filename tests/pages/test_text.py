@@ -1,4 +1,6 @@
-"""Hostile text is escaped for markdown and for figures; what a person sees is what stands in the table."""
+"""Hostile text is escaped for markdown and for figures; what a person sees is what stands in the
+table.
+"""
 
 import unicodedata
 
@@ -35,7 +37,9 @@ def test_invisible_and_direction_changing_characters_show_as_replacement():
 
 
 def test_no_character_at_all_gets_through_that_is_invisible_or_changes_direction():
-    """What is printable to Python is shown at once: that must mean that nothing of these categories is in it."""
+    """What is printable to Python is shown at once: that must mean that nothing of these categories
+    is in it.
+    """
     for code in range(0x110000):
         if unicodedata.category(chr(code)) in INVISIBLE_CATEGORIES:
             assert printable_text(chr(code)) == "�", hex(code)

@@ -1,4 +1,6 @@
-"""Pages drawn at the same time take turns, wait for nobody for ever, and let others draw while they wait."""
+"""Pages drawn at the same time take turns, wait for nobody for ever, and let others draw while they
+wait.
+"""
 
 import threading
 

@@ -1,4 +1,6 @@
-"""What a person typed last is in force, shown and kept, however quickly one thing is typed after another."""
+"""What a person typed last is in force, shown and kept, however quickly one thing is typed after
+another.
+"""
 
 import ast
 import json
@@ -298,7 +300,9 @@ FLEETING = {  # what a person looks at, which nothing is made of; and a key, whi
 
 
 def fields_of(path):
-    """The fields of a file: their label, whether they have a key, and whether something keeps what is typed."""
+    """The fields of a file: their label, whether they have a key, and whether something keeps what
+    is typed.
+    """
     for node in ast.walk(ast.parse(path.read_text())):
         if (
             isinstance(node, ast.Call)

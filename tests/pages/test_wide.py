@@ -1,4 +1,6 @@
-"""Wide tables on Explore: all columns with one click, what it takes said beforehand, and which columns are tied."""
+"""Wide tables on Explore: all columns with one click, what it takes said beforehand, and which
+columns are tied.
+"""
 
 import json
 

@@ -20,7 +20,9 @@ def tooltips(app):
 
 
 def visible(app):
-    """What a person reads: sentences, labels, and the names of what is drawn; without the rest of a figure."""
+    """What a person reads: sentences, labels, and the names of what is drawn; without the rest of a
+    figure.
+    """
     texts = [
         getattr(element, "label", "") or getattr(element, "value", "")
         for kind in PLACES

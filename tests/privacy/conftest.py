@@ -8,7 +8,9 @@ import pytest
 
 @pytest.fixture
 def asked(monkeypatch):
-    """(values, what describes the noise, …) of every call of a mechanism; values leave as they are, selections as 0."""
+    """(values, what describes the noise, …) of every call of a mechanism; values leave as they are,
+    selections as 0.
+    """
     notes = []
 
     def noting(answer):

@@ -41,13 +41,17 @@ def curator_of(
 
 
 def mechanism_arguments(asked, verb, statistic, spend, rows, **options):
-    """What a curator of these rows hands to a mechanism: the values, the scale, and a threshold where there is one."""
+    """What a curator of these rows hands to a mechanism: the values, the scale, and a threshold
+    where there is one.
+    """
     getattr(curator_of(rows, spend, **options), verb)(statistic, spend)
     return asked.pop()
 
 
 def largest_move(found, order):
-    """How far the values of any two data sets are apart, in the ℓ1- or ℓ2-norm, and the one scale of their noise."""
+    """How far the values of any two data sets are apart, in the ℓ1- or ℓ2-norm, and the one scale
+    of their noise.
+    """
     (scale,) = {scale for _, scale, *_ in found}
     values = [values for values, *_ in found]
     return max(

@@ -1,4 +1,6 @@
-"""Coins, selections and the key stream of a real release: their laws without rounding, and that all of it is used."""
+"""Coins, selections and the key stream of a real release: their laws without rounding, and that all
+of it is used.
+"""
 
 import itertools
 import math
@@ -133,7 +135,9 @@ class Points:
 
 
 def test_a_selection_is_kept_exactly_where_its_point_lies_within_its_probability():
-    """Two scores, one apart: the second one's piece of the line begins at 2^59 and is longer than exp(−1) · 2^59."""
+    """Two scores, one apart: the second one's piece of the line begins at 2^59 and is longer than
+    exp(−1) · 2^59.
+    """
     start = 2**59
     p = int(Decimal(-1).exp() * 2**59)
     for point, kept in ((0, 0), (start - 1, 0), (start, 1), (start + p - 1, 1)):
@@ -197,7 +201,9 @@ def test_rounding_stays_within_what_is_added_for_it(score):
 @parametrize("workload", [Marginals.all(CUBE, 2), REAL], ids=["counts", "reals"])
 @parametrize("n, eta", [(30, 2.0), (30, 0.01), (10**6, 0.5)])
 def test_bits_from_exact_counts_are_within_what_is_paid(workload, n, eta):
-    """The worst log-odds of the smaller η, with the rounding it was made for, against B of the one that was paid."""
+    """The worst log-odds of the smaller η, with the rounding it was made for, against B of the one
+    that was paid.
+    """
     odds = AcceptProbabilities(workload, np.array([0, 3]), np.array([0.2, 0.3]), eta)
     own, _ = noise_grid.workload_on_grid(workload, n)
     rounded = odds.with_smaller_eta(own, odds.rounding_share(n))

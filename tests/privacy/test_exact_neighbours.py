@@ -1,4 +1,5 @@
-"""Privacy by enumeration: all neighbouring data sets of tiny domains, exact output probabilities, no sampling.
+"""Privacy by enumeration: all neighbouring data sets of tiny domains, exact output probabilities,
+no sampling.
 
 The curator under test is the real one; only its noise is replaced by a note of what it was asked
 for.
@@ -101,7 +102,9 @@ def measured(name):
 @parametrize("group", [1, 2])
 @parametrize("name", [*WORKLOADS, *LARGER, *RESIDUALS])
 def test_noise_on_answers_matches_the_largest_change_between_neighbours(asked, name, group):
-    """Values are linear in the counts, so that one record beside every other, or two of two, are all neighbours."""
+    """Values are linear in the counts, so that one record beside every other, or two of two, are
+    all neighbours.
+    """
     for statistic, (spend, order) in itertools.product(
         measured(name), [(Gaussian(0.7), 2), (Pure(0.7), 1)]
     ):
@@ -213,7 +216,9 @@ class Branch(Exception):
 
 
 class Scripted:
-    """Stands in for a curator: charges and asks the real one, answers by the script, and branches where it ends."""
+    """Stands in for a curator: charges and asks the real one, answers by the script, and branches
+    where it ends.
+    """
 
     def __init__(self, curator, asked, script):
         self.curator = curator
@@ -247,7 +252,9 @@ class Scripted:
 
 
 def run_law(asked, algorithm, problem, plan, rows):
-    """The probability of every sequence of answers; all that is released follows from it and public coins."""
+    """The probability of every sequence of answers; all that is released follows from it and public
+    coins.
+    """
     law = []
     waiting = [((), 1.0)]
     while waiting:

@@ -1,4 +1,6 @@
-"""Noise without rounding: its law, its rounding to a public grid, and that a release draws and pays for it."""
+"""Noise without rounding: its law, its rounding to a public grid, and that a release draws and pays
+for it.
+"""
 
 import math
 from pathlib import Path
@@ -53,7 +55,9 @@ def test_what_floating_point_does_not_settle_has_the_same_law(draw, law, monkeyp
 
 @parametrize("late, accepted", [(0, True), (2**20, False)])
 def test_an_acceptance_is_settled_by_all_bits_of_both_uniforms(late, accepted):
-    """x = 2^-53 − 2^-104 and U = 1 − 2^-53 + late · 2^-117: U < exp(−x) or not, as bits say that come late."""
+    """x = 2^-53 − 2^-104 and U = 1 − 2^-53 + late · 2^-117: U < exp(−x) or not, as bits say that
+    come late.
+    """
     found = exact_samplers._decide_sample(
         0, 0, 2**53 - 1, 2**39, 2**20, ChosenWords(0, [2**51 - 1, late, *[0] * 9]), lambda _k, x: x
     )
@@ -62,7 +66,9 @@ def test_an_acceptance_is_settled_by_all_bits_of_both_uniforms(late, accepted):
 
 @parametrize("draw", [exact_samplers.gaussian, exact_samplers.laplace])
 def test_each_sum_is_rounded_to_the_nearest_step(draw, monkeypatch):
-    """With the same bits, a count that is larger by one is larger by one once rounded, and by half a step nowhere."""
+    """With the same bits, a count that is larger by one is larger by one once rounded, and by half
+    a step nowhere.
+    """
     scale = 2.0**33
     step = 2.0**13
     counts = np.arange(0.0, 3 * step, 101)

@@ -1,4 +1,5 @@
-"""Code that asks in bad faith, through the verbs of a real curator: it is refused, or gets the noise that it paid for.
+"""Code that asks in bad faith, through the verbs of a real curator: it is refused, or gets the
+noise that it paid for.
 
 Each question here once brought exact answers, or answers that nobody paid for.
 """
@@ -102,7 +103,9 @@ def force(thing, **values):
 
 
 def noisy(measured, truth, spread):
-    """Whether the largest error is what noise of that standard deviation makes of it, give or take a lot."""
+    """Whether the largest error is what noise of that standard deviation makes of it, give or take
+    a lot.
+    """
     return spread / 30 < np.abs(measured - truth).max() < 30 * spread
 
 
@@ -476,7 +479,9 @@ def test_a_code_beyond_the_bins_raises_no_error_that_would_tell_of_it():
 
 
 def test_a_target_or_a_gradient_that_brings_its_own_law_is_stripped_of_it():
-    """What it would pay with, how sharp it is, what it draws from and how it is clipped all follow from its fields."""
+    """What it would pay with, how sharp it is, what it draws from and how it is clipped all follow
+    from its fields.
+    """
     seen, statistic = [], MeanGradient(hinge_loss(), X, CENTRE, 1.0)
     target = RegularisedRisk(replace(hinge_loss(), width=0.1), X, 1.0)
     force(target, payable=(Pure,), k=lambda *_: 1e30, density=lambda *a: seen.append(a), G=1e-30)

@@ -1,4 +1,6 @@
-"""The noise, in floating point and exact: the claimed law is accepted, 10% more or less is not; seeds are fixed."""
+"""The noise, in floating point and exact: the claimed law is accepted, 10% more or less is not;
+seeds are fixed.
+"""
 
 import numpy as np
 from scipy import stats

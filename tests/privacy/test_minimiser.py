@@ -1,4 +1,6 @@
-"""Minimisers within a distance known beforehand: far offsets, rounding, and the way that cannot fail."""
+"""Minimisers within a distance known beforehand: far offsets, rounding, and the way that cannot
+fail.
+"""
 
 import math
 
@@ -28,7 +30,9 @@ def found(loss, b, offset):
 @parametrize("offset", [2.0**31, -(2.0**40), 2.0**49])
 @parametrize("loss", LOSSES)
 def test_an_offset_that_all_records_share_costs_nothing_and_fails_for_no_neighbour(loss, offset):
-    """A column of range 6 about a public centre: half of such tables raised an error, and which half was the secret."""
+    """A column of range 6 about a public centre: half of such tables raised an error, and which
+    half was the secret.
+    """
     b = np.round(SPREAD * 8) / 8  # what a float can hold beside the offset
     for last in (-3.0, -0.125, 0.0, 3.0):
         near = np.append(b[:-1], last)

@@ -1,4 +1,6 @@
-"""Objective perturbation ends near its solution whatever the rows, or is refused before a row is read."""
+"""Objective perturbation ends near its solution whatever the rows, or is refused before a row is
+read.
+"""
 
 import itertools
 
@@ -113,7 +115,9 @@ def test_what_is_served_ends_near_its_solution_and_the_rest_is_refused(name, mon
 @ignore_privacy_warnings
 @parametrize("epsilon, share", [(30.0, 0.9), (200.0, 0.2), (200.0, 0.9), (1000.0, 0.5)])
 def test_a_setting_without_a_proof_is_refused_before_the_charge(epsilon, share):
-    """At ε = 30 and a share of .9 three rows never came to an end; at ε = 200 the residual was .29 σ."""
+    """At ε = 30 and a share of .9 three rows never came to an end; at ε = 200 the residual was .29
+    σ.
+    """
     spend = Approximate(epsilon, 1e-6)
     rows = hard_rows(Logistic(), 3, 2, "random")
     curator = curator_of(rows, spend, budget=Budget(1001, 0.5), kind=RiskCurator)

@@ -1,4 +1,5 @@
-"""What is promised at δ = 0 lies on a public grid and is drawn without rounding, in seeded runs too.
+"""What is promised at δ = 0 lies on a public grid and is drawn without rounding, in seeded runs
+too.
 
 The support of an output must not depend on rows: a value that one data set allows and its neighbour
 does not tells them apart for certain, whatever ε is.
@@ -59,7 +60,9 @@ def built(name):
 def test_all_that_is_promised_at_delta_0_is_drawn_without_rounding_or_refused(
     name, where, monkeypatch
 ):
-    """Noise is in whole steps of a size that public numbers give, and no float ever serves as noise."""
+    """Noise is in whole steps of a size that public numbers give, and no float ever serves as
+    noise.
+    """
     problem, rows = problem_and_records(name, where)
     try:
         run = Run(built(name), problem, rows, PURE)
@@ -95,7 +98,9 @@ def test_all_that_is_promised_at_delta_0_is_drawn_without_rounding_or_refused(
 
 
 def nearest_middle(region, x, name):
-    """The middle of the public grid's cell that x lies in, from public numbers and the cell's number."""
+    """The middle of the public grid's cell that x lies in, from public numbers and the cell's
+    number.
+    """
     (low, high), c = region.corners, region.centre
     if name == "rank_exponential":
         cell = np.floor((x - low) / (high - low) * 2.0**40)

@@ -43,7 +43,8 @@ def disc(radius):
 
 
 def on_grid(density, low, high):
-    """Nodes x and the density there by Gauss's rule between kinks; edges and the distribution function there.
+    """Nodes x and the density there by Gauss's rule between kinks; edges and the distribution
+    function there.
 
     F is straight between kinks, so that five nodes a cell leave nothing but rounding.
     """

@@ -1,4 +1,6 @@
-"""Losses: values against their definitions, convexity, smoothing, and G against records drawn at random."""
+"""Losses: values against their definitions, convexity, smoothing, and G against records drawn at
+random.
+"""
 
 import math
 

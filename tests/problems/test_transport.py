@@ -13,7 +13,9 @@ CORNERS = np.array([[0, 0], [1, 0], [0, 1], [0.5, 0.5]])
 
 
 def projection_program(V, m, D):
-    """min over distributions μ of sup {f·(m − μ)}: transport of all to all, creation and destruction at D."""
+    """min over distributions μ of sup {f·(m − μ)}: transport of all to all, creation and
+    destruction at D.
+    """
     k = len(m)
     flows = np.zeros((k, k * k))
     for i in range(k):

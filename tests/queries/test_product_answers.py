@@ -1,4 +1,6 @@
-"""Product distributions: their answers by enumeration, gradients by finite differences, and rows drawn of a mixture."""
+"""Product distributions: their answers by enumeration, gradients by finite differences, and rows
+drawn of a mixture.
+"""
 
 import numpy as np
 

@@ -1,4 +1,6 @@
-"""Questions typed by hand against every cell worked out value by value; refusals name the place; no text breaks it."""
+"""Questions typed by hand against every cell worked out value by value; refusals name the place; no
+text breaks it.
+"""
 
 import contextlib
 import re

@@ -1,4 +1,5 @@
-"""Workloads against matrices built cell by cell: marginals, ranges, prefixes, conjunctions, half-spaces and unions.
+"""Workloads against matrices built cell by cell: marginals, ranges, prefixes, conjunctions,
+half-spaces and unions.
 
 What they cost, what is measured for them, their labels and refusals, and how the command line names
 them.
@@ -167,7 +168,9 @@ def case(request):
 
 
 def moves(A):
-    """The largest ℓ1 and ℓ2 distances of two columns: what replacing one record does to n · answers."""
+    """The largest ℓ1 and ℓ2 distances of two columns: what replacing one record does to n ·
+    answers.
+    """
     gaps = [x - y for x, y in itertools.combinations(A.T, 2)]
     return max(np.abs(g).sum() for g in gaps), max(np.linalg.norm(g) for g in gaps)
 

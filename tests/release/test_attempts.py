@@ -98,7 +98,9 @@ sys.exit(main(sys.argv[1:]))
 
 @parametrize("algorithm", QUERIES)
 def test_another_attempt_draws_the_very_same_in_another_process(here, monkeypatch, algorithm):
-    """Where sets of texts are in another order; with as many threads, as plans follow from sums in their order."""
+    """Where sets of texts are in another order; with as many threads, as plans follow from sums in
+    their order.
+    """
     command = [sys.executable, "-c", FIRST, *order(algorithm=algorithm)]
     done = subprocess.run(
         command, env=os.environ | {**PATHS, "PYTHONHASHSEED": "7"}, capture_output=True, timeout=120

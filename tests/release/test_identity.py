@@ -1,4 +1,6 @@
-"""What a ledger knows a data set by: the bytes of its files, or its cells, whatever a schema states about the file."""
+"""What a ledger knows a data set by: the bytes of its files, or its cells, whatever a schema states
+about the file.
+"""
 
 from dataclasses import replace
 from functools import partial
@@ -30,7 +32,9 @@ WORDS = ["Köln", "Bonn", "Straße 7", "a;b", "x|y", "a,b", "17", "1.50", "–",
 
 @st.composite
 def files(draw):
-    """The bytes of a text file whose headings and cells are no plain English, in one of its encodings."""
+    """The bytes of a text file whose headings and cells are no plain English, in one of its
+    encodings.
+    """
     names = draw(
         st.lists(
             st.sampled_from(["Größe", "ort", "größe", "ß", "z"]),
@@ -49,7 +53,9 @@ def files(draw):
 
 
 def fields(path, format, in_parts):
-    """What a charge says of a file that is read as a schema states it; None where it is no table so."""
+    """What a charge says of a file that is read as a schema states it; None where it is no table
+    so.
+    """
     try:
         if in_parts:
             source = source_at(path, format)

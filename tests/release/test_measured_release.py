@@ -1,4 +1,6 @@
-"""A release whose schema was measured with it: its evidence speaks of the schema's charges as of all others."""
+"""A release whose schema was measured with it: its evidence speaks of the schema's charges as of
+all others.
+"""
 
 import math
 import re

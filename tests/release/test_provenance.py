@@ -1,4 +1,6 @@
-"""That a column was measured with protection is believed of the ledger, never of what a schema says of itself."""
+"""That a column was measured with protection is believed of the ledger, never of what a schema says
+of itself.
+"""
 
 import copy
 import json

@@ -1,4 +1,6 @@
-"""A public start is no private table in another dress: it is compared by content, and the release says what it was."""
+"""A public start is no private table in another dress: it is compared by content, and the release
+says what it was.
+"""
 
 from pathlib import Path
 
@@ -51,7 +53,9 @@ def people(n=200, seed=0):
 
 
 def checked(start, private, sha256=("", ""), domain=DOMAIN):
-    """What a release of the private table, a source or one in memory, says of a start; nothing is charged."""
+    """What a release of the private table, a source or one in memory, says of a start; nothing is
+    charged.
+    """
     public = StartTable.of("public.csv", start, domain, sha256[0])
     return prepare_release(
         ReleaseRequest(

@@ -1,4 +1,6 @@
-"""Raw cells: what each says depends on that cell only, and a column that refuses nothing reads it so too."""
+"""Raw cells: what each says depends on that cell only, and a column that refuses nothing reads it
+so too.
+"""
 
 import math
 

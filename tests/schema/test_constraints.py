@@ -1,4 +1,6 @@
-"""Public constraints: JSON there and back, what they forbid, every malformed one, and rows that keep them."""
+"""Public constraints: JSON there and back, what they forbid, every malformed one, and rows that
+keep them.
+"""
 
 import itertools
 import json

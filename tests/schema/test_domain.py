@@ -1,4 +1,6 @@
-"""Columns and domains: cells and back, bins, missing and out-of-range values, and what bad cells are told."""
+"""Columns and domains: cells and back, bins, missing and out-of-range values, and what bad cells
+are told.
+"""
 
 import math
 import re

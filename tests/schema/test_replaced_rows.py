@@ -1,4 +1,5 @@
-"""The neighbour at the door: one row's raw text is replaced by any other, and nothing changes about the other rows.
+"""The neighbour at the door: one row's raw text is replaced by any other, and nothing changes about
+the other rows.
 
 Whatever reads a table, every other row keeps its codes, its person and its part of the fingerprint,
 n stays the same, and what is refused names that row alone.
@@ -387,7 +388,9 @@ ONE = '<row r="1"><c r="A1" t="str"><v>a</v></c></row>'
 
 
 def one_column(cells):
-    """An Excel file of one column, in which also an empty cell is written; rows in its format alone follow."""
+    """An Excel file of one column, in which also an empty cell is written; rows in its format alone
+    follow.
+    """
     written = (
         f'<row r="{i}"><c r="A{i}" t="str"><v>{cell}</v></c></row>'
         for i, cell in enumerate(cells, 2)
@@ -495,7 +498,9 @@ def duckdb():
 
 
 def test_floats_say_the_shortest_text_that_reads_as_them():
-    """Whichever way a float is written, fast or one by one, and whatever is made of its text without writing it."""
+    """Whichever way a float is written, fast or one by one, and whatever is made of its text
+    without writing it.
+    """
     rng = seeded(0)
     bits = rng.integers(0, 2**64, 3000, dtype=np.uint64).view(np.float64)
     sizes = rng.choice([-1, 1], 3000) * rng.random(3000) * 10.0 ** rng.integers(-8, 20, 3000)

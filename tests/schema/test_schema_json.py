@@ -1,4 +1,6 @@
-"""The schema file: JSON there and back, every malformed schema, and proposals that never tell what the table holds."""
+"""The schema file: JSON there and back, every malformed schema, and proposals that never tell what
+the table holds.
+"""
 
 import json
 import math

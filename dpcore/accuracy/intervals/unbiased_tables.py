@@ -32,13 +32,14 @@ def unbiased_tables(
 
 
 def pool_tables(domain: Domain, measured: Sequence[NoisyAnswers]) -> UnbiasedAnswers:
-    """The least-squares combination of noisy tables: exact, as different column sets' parts have independent noise.
+    """Return the exact least-squares combination of noisy tables.
 
-    A table on M with independent noise of variance σ² on its k_M cells, summed out to the columns S
-    ⊆ M, has noise of variance σ² k_M/k_S on the k_S cells, and so on every orthonormal basis of the
-    part of S. The parts of S that all tables M ⊇ S say are averaged by precision. No other linear
-    unbiased estimate has a smaller variance, since the parts are orthogonal and noise is equal on
-    all cells of a table.
+    It is exact, as different column sets' parts have independent noise. A table on M with
+    independent noise of variance σ² on its k_M cells, summed out to the columns S ⊆ M, has noise of
+    variance σ² k_M/k_S on the k_S cells, and so on every orthonormal basis of the part of S. The
+    parts of S that all tables M ⊇ S say are averaged by precision. No other linear unbiased
+    estimate has a smaller variance, since the parts are orthogonal and noise is equal on all cells
+    of a table.
 
     With shared noise on all k cells of the domain, of variance σ², a table on M has σ² k/k_M: every
     M ⊇ S says the same part, of variance σ² k/k_S, so that only the first is read.

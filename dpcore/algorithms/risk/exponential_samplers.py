@@ -163,7 +163,10 @@ class RegularizedExponential(Algorithm):
         return Plan(budget, (PlannedEvent("draw", spend, m, RegularisedRisk),), choices)
 
     def _mu_setting(self, problem: RiskMinimisation, mu_star: float) -> Setting:
-        """Return the setting of the first stage's μ: by the theory, 0 for a strongly convex loss."""
+        """Return the setting of the first stage's μ, by the theory.
+
+        It is 0 for a strongly convex loss.
+        """
         if problem.loss.strong_convexity > 0:
             return self.choose_default("mu", 0.0, "strongly convex: none needed")
         return self.choose_default("mu", mu_star, "smallest risk bound")

@@ -67,9 +67,10 @@ def measure_schema(
     curator: ColumnCurator,
     progress: ProgressCallback = ignore_progress,
 ) -> MeasuredSchema:
-    """The schema with every open column measured, in order; BudgetError when the charges differ from the plan.
+    """Return the schema with every unknown column measured, in order.
 
-    `progress` receives the number of columns done.
+    Raises BudgetError when the charges differ from the plan. `progress` receives the number of
+    columns done.
     """
     findings = []
     for i, column in enumerate(schema.unknown_columns):

@@ -67,7 +67,7 @@ ARGUMENTS = (
 
 
 def execute(args: Namespace) -> None:
-    """Evolve points once for each seed, print their distances and write the files.
+    """Run the algorithm once for each seed, print the distances and write the files.
 
     What is public is checked first.
     """

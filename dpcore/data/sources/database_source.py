@@ -266,7 +266,7 @@ class DatabaseSource(Source):
         return code.cast("int64"), refusals
 
     def _check_column_type(self, column: Column, kind: Any, *, is_number: bool) -> None:
-        """Raise InputError for a type of the database, `kind`, from which the column's codes are not made."""
+        """Raise InputError for a database type, `kind`, that a column's codes are not made from."""
         is_supported = is_number or kind.is_boolean() or kind.is_string()
         if not (is_supported if column.values else is_number and not kind.is_float32()):
             holds = f"holds {type(kind).__name__.lower()} in the database"
@@ -318,7 +318,10 @@ class DatabaseSource(Source):
 def _unlisted_values(
     column: Column, cells: Any, cases: Sequence[Case], absent: Any
 ) -> tuple[int, list[Refusal]]:
-    """Return the code of a value that a categorical column does not list, and its refusal if it is refused."""
+    """Return the code of values that a categorical column does not list, and their refusals.
+
+    There is no refusal where they count as another value.
+    """
     if column.out_of_range == "other":
         return column.values.index(OTHER_LABEL), []
     outside = ~absent
@@ -369,7 +372,10 @@ def _number_conditions(column: Column, float_cells: Any) -> tuple[list[Case], An
 def _number_value_conditions(
     code_of_key: Mapping[str, int], cells: Any, float_cells: Any
 ) -> list[Case]:
-    """Return a condition with its code for each listed value that a cell of this type of number may hold."""
+    """Return a condition with its code for each listed value that a number cell may hold.
+
+    A value that no cell of this type of number can hold has none.
+    """
     import ibis
 
     kind = cells.type()

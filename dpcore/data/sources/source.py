@@ -76,8 +76,8 @@ class Source:
 
     name: Any  # a text, by which messages name the source
     columns: Any  # the names of all its columns, a tuple
-    # (domain, tables, progress): a Tally of the tables (size,) on sorted axes, the last axis running
-    # fastest
+    # (domain, tables, progress): a Tally of the tables (size,) on sorted axes, the last axis
+    # running fastest
     count: Any
     # (key, progress): the fingerprint of all its rows and columns; see `fingerprint`
     fingerprint: Any

@@ -121,7 +121,7 @@ class SweepPoint:
         return point
 
     def _is_valid(self, is_valid_error: Callable[[Any], bool]) -> bool:
-        """Whether every field has its type, and every number is in its range."""
+        """Return whether every field has its type, and every number is in its range."""
         for name, field_type in POINT_FIELD_TYPES.items():
             if not isinstance(getattr(self, name), field_type):
                 return False
@@ -237,7 +237,7 @@ def run_sweep(
     pool: WorkerPool | None = None,
     progress: ProgressCallback = ignore_progress,
 ) -> Iterator[SweepPoint]:
-    """The point of each case as soon as it is ready: run in this process, or by a pool's workers.
+    """Yield the point of each case as soon as its run ends, here or in a pool's workers.
 
     The numbers are those of a `Run` with the same seed, in both. Lazy: closing the generator, or an
     exception raised in it, cancels what runs. A case that is refused or fails becomes a point, and
@@ -320,9 +320,10 @@ def run_case_with(
     progress: ProgressCallback,
     summarise: Callable[[Run], RunSummary] = Run.summarise,
 ) -> SweepPoint:
-    """The point of a case whose run `make_run` creates, as with a measured schema; an InputError refuses it.
+    """Return the point of a case whose run `make_run` creates, as with a measured schema.
 
-    `summarise` makes the summary of the finished run. A bug ends the point with a message.
+    An InputError makes it the point of a refused case. `summarise` makes the summary of the
+    finished run. A bug ends the point with a message.
     """
     run = None
     try:

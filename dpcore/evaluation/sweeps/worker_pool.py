@@ -82,13 +82,13 @@ class SharedRows:
 
 @by_name
 class JobSpec:
-    """An algorithm on a data set with a budget, once for each seed; public except for the block it names.
+    """An algorithm on a data set with a budget, to be run once for each seed.
 
-    `every` and `path` are those of `Run`; without `every` there are as many records as a page
-    draws. With `bounded` what noisy tables say without bias comes back too, for intervals. With
-    `schema` a part of the budget is for the schema, and the algorithm has the rest. `purposes`
-    makes of the rows what is asked of a release: `problem` is of those that it does not hold out,
-    and the summary has the scores of each purpose.
+    It is public except for the block it names. `every` and `path` are those of `Run`; without
+    `every` there are as many convergence points as a page draws. With `bounded` what noisy tables
+    say without bias comes back too, for intervals. With `schema` a part of the budget is for the
+    schema, and the algorithm has the rest. `purposes` makes of the rows what is asked of a release:
+    `problem` is of those that it does not hold out, and the summary has the scores of each purpose.
     """
 
     algorithm: Algorithm

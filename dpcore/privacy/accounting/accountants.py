@@ -11,7 +11,7 @@ returns a new one.
 |---|---|---|
 | `GdpAccountant` | Σμ² of Gaussian noise | exact Gaussian (GDP) |
 | `ZcdpAccountant` | Σρ | zero-concentrated DP |
-| `OptimalAccountant` | Σμ², pure releases and draws of bounded range, jointly | optimal composition … |
+| `OptimalAccountant` | Σμ², pure and bounded-range releases, jointly | optimal composition … |
 | `PureAccountant` | Σε | sum of ε |
 | `LossDistributionAccountant` | equal sums over samples | privacy loss distributions |
 
@@ -102,7 +102,7 @@ class Accountant(ABC):
         return self.excess(event, times) is None
 
     def excess(self, event: PrivacyEvent, times: int = 1) -> str | None:
-        """Return, in words, what `times` more of an event need and what remains; None if it fits."""
+        """Return, as text, what `times` more of an event need and what remains; None if it fits."""
         new_total = self.compose(event, times)
         if new_total.failure > self.failure_capacity:
             used = self.failure
@@ -167,7 +167,10 @@ class AdditiveAccountant(Accountant):
 
     @classmethod
     def event_cost_bound(cls, event: PrivacyEvent) -> float:
-        """Return a bound of the cost of one event, for more kinds: what a data set's total adds up."""
+        """Return an upper bound of one event's cost, which exists for more kinds of events.
+
+        A data set's total adds up these bounds.
+        """
         return cls.event_cost(event)
 
     @classmethod
@@ -320,7 +323,9 @@ class PureAccountant(AdditiveAccountant):
 
 @value_object
 class OptimalAccountant(Accountant):
-    """Gaussian noise, pure releases and draws of bounded range, composed optimally; see `composition`.
+    """The optimal composition of Gaussian noise, pure releases and draws of bounded range.
+
+    See `composition`.
 
     Args:
         capacity: Σμ², and how many releases and draws of what size there may be; None before any.
@@ -348,7 +353,7 @@ class OptimalAccountant(Accountant):
 
     @property
     def amounts(self) -> dict[str, float]:
-        """Return Σμ² and the numbers of releases and draws, ∞ where one is above the size allowed."""
+        """Σμ² and the numbers of releases and draws, ∞ where one is above the size allowed."""
         used = self.composition or OptimalComposition(math.inf)
         allowed = self.capacity or used
         releases_fit = used.pure_epsilon <= allowed.pure_epsilon
@@ -388,7 +393,10 @@ class OptimalAccountant(Accountant):
         return " and ".join(parts)
 
     def _epsilon_without_failure(self, delta: float) -> float:
-        """Return the ε at δ; that of any number of the planned draws is read off one composition."""
+        """Return the ε at δ of the composition of all events.
+
+        That of any number of the planned draws is read off one composition.
+        """
         if self.composition is None:
             return math.inf
         planned_draws = self.capacity.draw_count if self.capacity else 0

@@ -103,7 +103,10 @@ class Plan:
 
     @cached_property
     def accountant(self) -> Accountant:
-        """The accountant that costs this plan least, of all its charges; see `tightest_accountant`."""
+        """The accountant that costs this plan least, of all its charges.
+
+        See `tightest_accountant`.
+        """
         return tightest_accountant(
             [(charge.spend, charge.times) for charge in self.planned_events], self.budget
         )
@@ -116,7 +119,10 @@ class Plan:
 
 @value_object
 class PrivacySpent:
-    """The total spent: ε at δ, and the additive cost behind it (ρ always, μ when all is Gaussian)."""
+    """The total spent: ε at δ, and the additive cost behind it.
+
+    That is ρ always, and μ when all is Gaussian.
+    """
 
     epsilon: float
     delta: float
@@ -125,7 +131,7 @@ class PrivacySpent:
     accounting: type[Accountant]
 
     def to_json(self) -> Json:
-        """The total as a dictionary: epsilon, delta, accounting, and mu or rho."""
+        """Return the total as a dictionary: epsilon, delta, accounting, and mu or rho."""
         out: Json = {
             "epsilon": self.epsilon,
             "delta": self.delta,
@@ -136,10 +142,11 @@ class PrivacySpent:
 
 @dataclass
 class BudgetMeter:
-    """The events charged so far, in order; refuses kinds of spends not planned and charges beyond the budget.
+    """The events charged so far, in order, against a plan and its budget.
 
-    What fits is decided by the plan's one accountant, whose bound holds for spends chosen as one
-    goes along (see `accountants`), so adaptive algorithms may stop when a charge is refused.
+    Refuses kinds of events not planned and charges beyond the budget. What fits is decided by the
+    plan's one accountant, whose bound holds for events chosen as one goes along (see
+    `accountants`), so adaptive algorithms may stop when a charge is refused.
     """
 
     plan: Plan

@@ -30,7 +30,10 @@ MAX_EXPONENT = 700.0  # of e^ε, which is infinite a little above it
 
 
 def _require_positive_spend(name: str, value: float, failure: float) -> None:
-    """Raise InputError unless a spend costs something: one of 0 pays nothing, one below 0 gives budget back."""
+    """Raise InputError unless an event costs something.
+
+    One of 0 pays nothing, one below 0 gives budget back.
+    """
     if not 0 < value < math.inf:
         raise InputError(f"a spend of {name}={value} must be finite and above 0")
     if not 0 <= failure < 1:
@@ -106,7 +109,10 @@ class PrivacyEvent:
 
 @value_object
 class Gaussian(PrivacyEvent):
-    """The spend of one release that is μ-GDP: Gaussian noise of deviation Δ₂/μ. Source: Dong, Roth, Su 2022."""
+    """The event of one release that is μ-GDP: Gaussian noise of deviation Δ₂/μ.
+
+    Source: Dong, Roth, Su 2022.
+    """
 
     mu: float
     failure: float = 0.0
@@ -140,9 +146,9 @@ class Gaussian(PrivacyEvent):
 
 @value_object
 class _RangeBoundedSpend(PrivacyEvent):
-    """An ε-DP spend whose log-likelihood ratios span at most s = `RANGE_PER_EPSILON` · ε, so that it is s²/8-zCDP.
+    """An ε-DP event whose log-likelihood ratios span at most s = `RANGE_PER_EPSILON` · ε.
 
-    Source: Cesar, Rogers 2021 (s²/8).
+    So it is s²/8-zCDP. Source: Cesar, Rogers 2021 (s²/8).
     """
 
     epsilon: float
@@ -187,9 +193,9 @@ class _RangeBoundedSpend(PrivacyEvent):
 
 @value_object
 class BoundedRange(_RangeBoundedSpend):
-    """The spend of one exponential-mechanism draw: log-likelihood ratios span at most ε₀, so ε₀-DP and ε₀²/8-zCDP.
+    """The event of one exponential-mechanism draw: log-likelihood ratios span at most ε₀.
 
-    Source: Durfee, Rogers 2019 (bounded range).
+    So it is ε₀-DP and ε₀²/8-zCDP. Source: Durfee, Rogers 2019 (bounded range).
     """
 
     RANGE_PER_EPSILON = 1
@@ -203,7 +209,10 @@ class BoundedRange(_RangeBoundedSpend):
 
 @value_object
 class Pure(_RangeBoundedSpend):
-    """The spend of an ε-DP release, e.g. Laplace noise of scale Δ₁/ε; ε²/2-zCDP (Bun, Steinke 2016, Prop. 1.4)."""
+    """The event of an ε-DP release, e.g. Laplace noise of scale Δ₁/ε.
+
+    It is ε²/2-zCDP (Bun, Steinke 2016, Prop. 1.4).
+    """
 
     RANGE_PER_EPSILON = 2
     has_laplace_noise = True
@@ -218,7 +227,7 @@ class Pure(_RangeBoundedSpend):
 
 @value_object
 class Approximate(Pure):
-    """The spend of an (ε₀, δ₀)-DP release: outside an event of probability δ₀ it costs what ε₀-DP does.
+    """The event of an (ε₀, δ₀)-DP release: but for a chance of δ₀ it costs what ε₀-DP does.
 
     Source: Bun, Steinke 2016, section 8 (approximate zCDP).
     """
@@ -235,10 +244,10 @@ class Approximate(Pure):
 
 @value_object
 class SubsampledGaussian(PrivacyEvent):
-    """The spend of one sum over a Poisson sample of the rows: rate q, clipped at C, noise of deviation zC.
+    """The event of one noisy sum over a Poisson sample of the rows.
 
-    Its cost is known only together with all others like it, by privacy loss distributions
-    (`subsampled_epsilon`).
+    The sample has rate q, rows are clipped at C, and the noise has deviation zC. Its cost is known
+    only together with all others like it, by privacy loss distributions (`subsampled_epsilon`).
     """
 
     noise_multiplier: float
@@ -262,7 +271,7 @@ class SubsampledGaussian(PrivacyEvent):
 
 @value_object
 class Concentrated(PrivacyEvent):
-    """A spend of which only ρ-zCDP is known, as earlier versions charged for discrete Gaussian noise.
+    """An event known only to be ρ-zCDP, as earlier versions charged for discrete Gaussian noise.
 
     Source: Canonne, Kamath, Steinke 2020.
     """
@@ -288,7 +297,10 @@ class Filtered(Concentrated):
 
 @value_object
 class Drawn(PrivacyEvent):
-    """A draw whose law is off by at most `error` in total variation; another event pays for its exact law."""
+    """A draw whose law is off by at most `error` in total variation.
+
+    Another event pays for its exact law.
+    """
 
     error: float
     failure = rho = pure_epsilon = mu_squared_bound = 0.0
@@ -330,7 +342,7 @@ EVENT_TYPES: dict[str, type] = {
 
 
 def events_to_json(events: Events) -> list[Json]:
-    """The events as JSON: kind, parameters and number of times of each."""
+    """Return the events as JSON: kind, parameters and number of times of each."""
     return [
         {"kind": type(event).__name__, **asdict(event), "times": times}  # type: ignore[call-overload]
         for event, times in events
@@ -338,7 +350,7 @@ def events_to_json(events: Events) -> list[Json]:
 
 
 def events_from_json(stored: Any) -> list[tuple[PrivacyEvent, int]]:
-    """The events that `events_to_json` wrote, read back."""
+    """Return the events that `events_to_json` wrote, each with its number of times."""
     events = []
     for stored_event in stored:
         fields = {

@@ -188,10 +188,8 @@ def budget_warnings(budget: Budget, n: int) -> list[str]:
             f"delta={format_short_number(delta)} is at least 1/n = {1 / n:.3g}: {allowed}"
         )
     if epsilon > 10:
-        change = (
-            "by a factor of "
-            f"{math.exp(min(log_odds_bound(epsilon, delta, posterior_failure_chance(delta)), 700)):.3g}"
-        )
+        log_odds = log_odds_bound(epsilon, delta, posterior_failure_chance(delta))
+        change = f"by a factor of {math.exp(min(log_odds, 700)):.3g}"
         warnings.append(
             f"epsilon={epsilon:g} is above 10: the odds of a guess about a person may change "
             f"{change}"

@@ -1,8 +1,8 @@
 """The exponential mechanism x ∝ exp(−kF(x)), drawn exactly on a public grid, for promises at δ = 0.
 
 K's public box is cut into 2^`GRID_BITS` cells along each axis, and an answer is the middle of a
-cell: its digits follow from public ends and whole numbers. F between neighbours differs by a G/unit-Lipschitz
-function on K, so also on the middles that lie in K, and the law on them has the bounded range that
+cell: its digits follow from public ends and whole numbers. F between neighbours differs by a
+G/unit-Lipschitz function on K, so also on the middles that lie in K, and the law on them has the bounded range that
 `PlainRisk` derives for K.
 
 Boxes of cells, with sides of powers of two, cover K. F is convex, so it lies above its tangent
@@ -10,8 +10,8 @@ plane at one cell of a box. A box is drawn with the mass under exp(−k · plane
 (`mechanisms.exponential`). Within it a cell j along an axis has weight exp(−γj): the product over
 its binary digits, so that every digit is an independent coin. The cell is kept with probability
 exp(−gap) (`exact_bernoulli`), gap being how far kF lies above the plane, at least 0. All coins and
-choices are exact for the floats that describe them. How boxes are cut depends on rows and changes no law,
-only the time.
+choices are exact for the floats that describe them. How boxes are cut depends on rows and changes
+no law, only the time.
 
 Rounding moves the logarithm of a cell's weight by at most e. With u = 2^−52, `reach` the largest
 |⟨a, x⟩|, L the largest slope and M the largest loss: a loss is off by (d + 4)u(M + L · reach), a
@@ -189,7 +189,7 @@ class _CellBoxes:
         return height, slope, mass.sum(1) - height
 
     def _split_heavy_boxes(self) -> None:
-        """Halve the boxes that hold 95% of the mass along their longer side.
+        """Split the boxes that hold 95% of the mass, each in half along its longer side.
 
         MAX_BOXES_PER_CUT at the most.
         """

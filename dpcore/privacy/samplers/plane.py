@@ -92,7 +92,7 @@ class TangentBoxes:
         return f, g, -f + log_exp_integral(g, H).sum(1)
 
     def _split_heavy_boxes(self) -> None:
-        """Halve the boxes that hold 95% of the envelope along their longer side.
+        """Split the boxes that hold 95% of the envelope, each in half along its longer side.
 
         A few hundred at the most.
         """

@@ -1,7 +1,7 @@
 """Quantiles by rank, drawn exactly on a public grid.
 
-The public interval is cut into 2^`GRID_BITS` cells of equal width. A row counts in the cell that it lies
-in, and an answer is the middle of a cell. Both depend on public ends and on one number each, so
+The public interval is cut into 2^`GRID_BITS` cells of equal width. A row counts in the cell that
+it lies in, and an answer is the middle of a cell. Both depend on public ends and on one number each, so
 that no digit of an answer tells a row. Of rows in c cells at most, 2c + 1 pieces of the grid have
 one rank each: a piece is drawn with probability ∝ its number of cells times exp(−k|W − q|), without
 rounding (`mechanisms.exponential`), then one of its cells.

@@ -310,9 +310,8 @@ class PerturbedRisk(CheckedRisk):
         if not n * tolerance <= max_residual:
             residual_share = n * tolerance / max_residual * self.MAX_RESIDUAL_SHARE
             raise InputError(
-                f"rounding might keep objective perturbation off its solution, for n={n:,} rows: by "
-                f"{residual_share:.2g} of what "
-                f"a row does, at most {self.MAX_RESIDUAL_SHARE:g} is allowed; {advice}"
+                f"rounding might keep objective perturbation off its solution, for n={n:,} rows: "
+                f"by {residual_share:.2g} of what a row does, at most {self.MAX_RESIDUAL_SHARE:g} is allowed; {advice}"
             )
         max_distance = max_minimiser_distance(loss, c, mu, self.max_noise_length(sigma, spend) / n)
         rounds, steps = descent_schedule(max_distance, mu, loss.curvature + mu, tolerance)

@@ -1,8 +1,8 @@
-"""The fields that the JSON files of a release may hold, each with its kind and range; `verify.py` holds a copy of this.
+"""The fields that the JSON files of a release may hold, each with its kind and range.
 
-The lists are closed: a field that stands in none of them is refused, as is one that is missing. A
-new field is added here, to `RELEASE_CHECK`, `ACCOUNT_CHECK` or `SIGNATURE_CHECK`, and nowhere else;
-where it is a number, `verifier` recomputes it too.
+`verify.py` holds a copy of this. The lists are closed: a field that stands in none of them is
+refused, as is one that is missing. A new field is added here, to `RELEASE_CHECK`, `ACCOUNT_CHECK`
+or `SIGNATURE_CHECK`, and nowhere else; where it is a number, `verifier` recomputes it too.
 """
 
 import json

@@ -47,7 +47,9 @@ def _standalone_source() -> str:
         *map(_source_without_imports, COPIED_MODULES),
     ]
     copies = "\n\n\n".join(parts)
-    return f"{source[: first_import.start()]}\n{copies}\n\n\n{RELATIVE_IMPORT.sub('', source[first_import.start() :]).lstrip()}"
+    beginning = source[: first_import.start()]
+    remainder = RELATIVE_IMPORT.sub("", source[first_import.start() :]).lstrip()
+    return f"{beginning}\n{copies}\n\n\n{remainder}"
 
 
 VERIFIER_SOURCE = _standalone_source()

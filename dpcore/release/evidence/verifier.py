@@ -442,9 +442,11 @@ def main() -> None:
     key = ReleaseFolder(arguments.folder).signature["key"]
     sys.stdout.write(f"on the owner's word alone: {UNCHECKED_CLAIMS}\n")
     unchecked = f", but the key was not checked: compare {key} with the one published elsewhere"
-    sys.stdout.write(
-        f"sound{': this release is as its owner signed it' if arguments.key is not None else unchecked}\n"
-    )
+    if arguments.key is not None:
+        conclusion = ": this release is as its owner signed it"
+    else:
+        conclusion = unchecked
+    sys.stdout.write(f"sound{conclusion}\n")
 
 
 if __name__ == "__main__":

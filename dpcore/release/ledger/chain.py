@@ -253,7 +253,10 @@ def _connect(path: Path, wait: float, *, create: bool) -> sqlite3.Connection:
 
 
 def _check_neighbouring_files(path: Path) -> None:
-    """Raise InputError for a ledger of two names, or with something beside it that SQLite cannot read as a file."""
+    """Raise InputError for a ledger with hard links, or with an unusable file beside it.
+
+    A ledger has one name. What is beside it under a name that SQLite reads must be a file.
+    """
     name = str(path)[:200]
     name_count = os.stat(path).st_nlink
     if name_count > 1:  # SQLite and the signer look for what lies beside one of them

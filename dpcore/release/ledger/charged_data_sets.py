@@ -21,7 +21,7 @@ DatasetTotals = dict[int, TotalCost]  # by the data set's number
 
 @frozen
 class ChargedDataset:
-    """A data set to which a release's events were added: its rows' numbers, and what it has spent."""
+    """A data set that a release's events were added to: its rows' numbers, and its spending."""
 
     name: str
     number: int
@@ -77,7 +77,10 @@ def append_release(
     settings: str,
     reason: str,
 ) -> Reservation:
-    """Add the row of a release that was charged to a data set, with its own promise; return its reservation."""
+    """Append a release to the ledger, charged to a data set, and return its reservation.
+
+    Its row has its own promise.
+    """
     seq, entry_hash = chain.append_row(
         db,
         "releases",

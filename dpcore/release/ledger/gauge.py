@@ -63,7 +63,10 @@ def budget_gauge(used_share: float | None, release_share: float = 0.0) -> tuple[
             ),
         )
     )
-    bar_style = f"display:flex;height:0.7em;border-radius:0.2em;overflow:hidden;background:{REMAINING_COLOUR};print-color-adjust:exact"
+    bar_style = (
+        "display:flex;height:0.7em;border-radius:0.2em;overflow:hidden;"
+        f"background:{REMAINING_COLOUR};print-color-adjust:exact"
+    )
     return (
         f'<div role="img" aria-label="Privacy budget: {summary}" style="{bar_style}">{bars}</div>',
         summary,

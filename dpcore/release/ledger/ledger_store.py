@@ -373,7 +373,10 @@ class LedgerView:
 def _identity_by_key(
     early_identity: TableIdentity | None, request: BudgetRequest, key: bytes
 ) -> TableIdentity:
-    """Return what a request's table is known by under a key; the early one, if it was by this key."""
+    """Return the identity of a request's table under a ledger's key.
+
+    The early identity is returned if it was computed by this key.
+    """
     if early_identity is not None and early_identity.key == key:
         return early_identity
     return TableIdentity.of(request, key)

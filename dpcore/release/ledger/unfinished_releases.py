@@ -99,7 +99,8 @@ def read_reservation(db: sqlite3.Connection, release: int) -> Reservation:
     row = db.execute(
         "SELECT r.total_epsilon, c.hash, v.number, d.* FROM releases r JOIN chain c ON c.seq = "
         "r.seq"
-        " JOIN datasets d ON d.seq = r.dataset JOIN versions v ON v.seq = r.version WHERE r.seq = ?",
+        " JOIN datasets d ON d.seq = r.dataset JOIN versions v ON v.seq = r.version"
+        " WHERE r.seq = ?",
         (release,),
     ).fetchone()
     ledger = db.execute("SELECT ledger FROM meta").fetchone()[0]

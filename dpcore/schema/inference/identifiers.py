@@ -67,7 +67,8 @@ ID_NUMBER_TEXT = re.compile(
 NAME_WORD = r"[A-ZÀ-ÖØ-ÞĀ-ŽА-Я][^\W\d_]*(?:['’.-][^\W\d_]+)*\.?"
 PERSON_NAME_TEXT = re.compile(f"{NAME_WORD}(,? ({NAME_WORD}|d[aei]|v[ao]n)){{1,4}}")
 STREET_TEXT = re.compile(
-    r"\d.*\b(street|st|road|rd|avenue|ave|lane|drive|rue|blvd|square)\b|\b(rue|calle|via|rua|ul\.|ulica|avenida) .*\d"
+    r"\d.*\b(street|st|road|rd|avenue|ave|lane|drive|rue|blvd|square)\b"
+    r"|\b(rue|calle|via|rua|ul\.|ulica|avenida) .*\d"
     r"|(stra(ss|ß)e|str\.|weg|gasse|platz|straat|laan|gatan|vägen|vej) *\d",
     re.IGNORECASE,
 )

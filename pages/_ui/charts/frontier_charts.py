@@ -237,7 +237,7 @@ def _add_named_line(
 
 
 def _shade_below_target(figure: go.Figure, low_error: float, target_error: float) -> None:
-    """Shade the errors that are good enough, from the foot of the chart to the target."""
+    """Highlight the errors that are good enough, from the foot of the chart to the target."""
     target_box = {"y0": low_error, "y1": target_error, "x0": 0, "x1": 1, "xref": "x domain"}
     figure.add_shape(
         type="rect", layer="below", fillcolor=THIRD, opacity=0.1, line_width=0, **target_box

@@ -1,4 +1,4 @@
-"""The Compare page below its frontier: the button that runs, and the tabs with more about the runs."""
+"""The Compare page below its frontier: the button that runs, and the tabs about the runs."""
 
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator

@@ -176,7 +176,10 @@ def draw_accuracy_goal(
 
 
 def _choose_goal() -> tuple[float, float]:
-    """Draw the two sliders; return how exact all answers must be, and in which share of releases."""
+    """Draw the two sliders of the goal and return their values.
+
+    These are how exact all answers must be, and in which share of releases.
+    """
     left_column, right_column = st.columns(2)
     tolerance = left_column.select_slider(
         "All answers within",

@@ -34,9 +34,10 @@ TOLERANCE_OPTIONS = [0.001, 0.002, 0.003, 0.005, 0.007, 0.01, 0.015, 0.02, 0.03,
 
 @dataclass(eq=False)
 class MinEpsilonSearch:
-    """A search for the smallest ε of several algorithms; `requested` holds the sweep's task and what is near enough.
+    """A search for the smallest ε with which each of several algorithms is exact enough.
 
-    What fails stands beside its algorithm.
+    `requested` holds the sweep's task and what is near enough. What fails stands beside its
+    algorithm.
     """
 
     requested: Any = None
@@ -115,7 +116,7 @@ class MinEpsilonSearch:
         self.errors_by_algorithm = {}
 
     def summarise(self) -> GroupSummary:
-        """How many algorithms have their answer."""
+        """Return how many algorithms have their answer."""
         done_count = sum(search.is_done for search in self.searches.values())
         text = f"{done_count} of {len(self.searches)} algorithms"
         return GroupSummary(done_count / max(len(self.searches), 1), text)

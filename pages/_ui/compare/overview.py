@@ -164,7 +164,7 @@ def _plan_sweep(
     budgets: Sequence[Budget],
     seeds: int,
 ) -> PlannedSweep:
-    """Forecast the runs of a comparison; return their seconds, and what starts them."""
+    """Draw the forecast of a comparison's runs; return their seconds, and what starts them."""
     table = compared.table
     algorithm_classes = algorithms_for_problem(QueryRelease)
     grid = ExperimentGrid(
@@ -309,7 +309,7 @@ def _add_goal(lines: _FrontierLines, goal: AccuracyGoal, sweep: Sweep) -> None:
 def _add_other_table(
     lines: _FrontierLines, measure: ErrorMeasure, name: str, comparison: Comparison
 ) -> None:
-    """Add the error of another tool's table, where the measure is one of the real table's errors."""
+    """Add the error of another tool's table, where the measure is an error of the real table."""
     if measure.error_name is not None and not measure.population:
         lines.levels[name] = 100 * getattr(comparison.errors, measure.error_name)
 

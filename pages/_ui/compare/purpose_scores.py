@@ -53,13 +53,19 @@ LINE_ORDER = [
 
 @dataclass(eq=False)
 class TaskScoreRuns(CaseRuns[Dot]):
-    """Runs of one algorithm on three quarters of the rows, and how well each release serves every purpose."""
+    """Runs of one algorithm on three quarters of the rows, with each release's purpose scores.
+
+    A score says how well the release serves a purpose.
+    """
 
     sweep: Sweep | None = None
     make_purposes: Callable[[Rows], Purposes] | None = None
 
     def start_runs(self, sweep: Sweep, name: str, **purpose_settings: Any) -> None:
-        """Run what is not there yet of an algorithm, at the budgets and seeds of a comparison, or refuse."""
+        """Run the cases of an algorithm that are missing, at a comparison's budgets and seeds.
+
+        Raises InputError for a comparison whose table serves no purposes.
+        """
         reason = refusal_reason(sweep)
         if reason:
             raise InputError(reason)
@@ -78,7 +84,7 @@ class TaskScoreRuns(CaseRuns[Dot]):
         self.run([case for case in sweep.planned_cases if case.name == name])
 
     def make_spec(self, case: Case) -> JobSpec:
-        """One run as in the comparison, of the rows that are not held out."""
+        """Return the job of one run as in the comparison, on the rows that are not held out."""
         if self.sweep is None:
             raise InputError("the comparison is no longer here; run it again")
         full_table_job = self.sweep.extra_run_job(case.algorithm, case.budget, case.seed)
@@ -87,11 +93,14 @@ class TaskScoreRuns(CaseRuns[Dot]):
         )
 
     def make_outcome(self, point: SweepPoint, result: RunResult | None) -> Dot:
-        """The point alone."""
+        """Return the run's point alone, without its result."""
         return Dot(point)
 
     def score_table(self) -> pd.DataFrame:
-        """A line each purpose and run that ended: purpose, unit, epsilon, value, real, sample, nothing."""
+        """Return a table with a line for each purpose and run that ended.
+
+        Its columns are purpose, unit, epsilon, value, real, sample, nothing.
+        """
         done = [dot.point for dot in self.planned_outcomes if dot.point.state == "done"]
         return pd.DataFrame(
             [{"epsilon": p.epsilon, **served} for p in done for served in p.errors.values()]

@@ -116,7 +116,7 @@ class Sweep(CaseRuns[Dot]):
         self.run(plan_cases(grid.algorithms, self.problem, grid.budgets, grid.seeds))
 
     def make_spec(self, case: Case) -> JobSpec:
-        """One run, with what the schema leaves of its budget."""
+        """Return the job of one run, with what the schema leaves of its budget."""
         schema = None if self.trial is None else self.trial.share_of_budget(case.budget)
         return replace(super().make_spec(case), schema=schema)
 

@@ -41,7 +41,8 @@ def draw_gauge(
     help_text = (
         f"All releases of “{name}” together: at most ε = {total_budget.epsilon:g} at δ = "
         f"{describe_delta(total_budget.delta)}. Used: "
-        f"{used_text}. ε does not add up, so these are shares of what does ({lifetime.accounting.name})."
+        f"{used_text}. ε does not add up, so these are shares of what does "
+        f"({lifetime.accounting.name})."
     )
     with st.container(key="gauge", width="content", gap=None):
         st.html(picture)

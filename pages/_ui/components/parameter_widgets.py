@@ -111,7 +111,7 @@ def delta_slider(container: Any = st, *, must_be_zero: bool = False) -> float:
 
 
 def budget_sliders(delta_container: Any = st) -> Budget:
-    """Ask for ε, and for δ in `place`."""
+    """Ask for ε, and for δ in `delta_container`."""
     return Budget(epsilon_slider(), delta_slider(delta_container))
 
 

@@ -135,7 +135,10 @@ def draw_decisions(current: Table) -> DeltaGenerator | None:
 
 
 def _pending_decisions(current: Table) -> list[Decision]:
-    """Return what is to be decided, then what may be: of the latter nothing in a stakeholder view."""
+    """Return the required decisions about a table, then the optional ones.
+
+    A stakeholder view has no optional ones.
+    """
     if is_stakeholder_view():
         return [*required_decisions(current)]
     return [*required_decisions(current), *optional_decisions(current)]

@@ -84,7 +84,7 @@ def apply_grid_edits(key: str) -> None:
 
 
 def renew_grid(columns: list[str]) -> None:
-    """Discard the edits of the grid if any is in these columns, so that it shows the table."""
+    """Forget the edits of the grid if any is in these columns, so that it shows the table."""
     current = whole_table()
     edits = _edits_of_grid(st.session_state.get(LAST_GRID_KEY, ""))
     all_names = grid_column_names(current)

@@ -291,7 +291,10 @@ def draw_pair(
 
 
 def _choose_pair(run_results: RunResults, chooser_container: DeltaGenerator) -> list[str]:
-    """Draw the list of pairs, the one of the largest error first; return two names as answers lie."""
+    """Draw the list of column pairs and return the chosen pair's names, in the domain's order.
+
+    The pair of the largest error comes first.
+    """
     domain = run_results.settings.problem.domain
     display_names = distinct_labels(domain.names)
     ordered_names = informative_columns_first(domain)

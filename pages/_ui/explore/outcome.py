@@ -44,9 +44,10 @@ MAX_LISTED_QUESTIONS = 1000  # questions that are put into words
 
 @by_name
 class RunResults:
-    """A run, its replays with other noise, and what they are compared with: what every part of the screen draws from.
+    """A run, its replays with other noise, and what they are compared with.
 
-    `comparison` compares the first run with the records; `pinned` is the run A, if there is one.
+    Every part of the screen draws from it. `comparison` compares the first run with the rows;
+    `pinned` is the run A, if there is one.
     """
 
     table: Table

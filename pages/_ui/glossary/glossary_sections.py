@@ -30,7 +30,10 @@ CARDS_HTML = (  # a card opens on the rest of its meaning and on its example; th
 
 
 def card_html(word: str, everyday_word: str, meaning: str, *, is_open: bool) -> str:
-    """Return a card: what people say, the expert's word, the first sentence of its meaning; the rest and an example."""
+    """Return a glossary card as HTML, with an everyday word and the expert's word for it.
+
+    It shows the first sentence of the meaning; the rest and an example unfold.
+    """
     first_sentence, full_stop, other_sentences = escape(meaning).partition(". ")
     example = escape(GLOSSARY[word].get("example") or example_sentences()[word])
     open_attribute = " open" if is_open or word in ("ε", "composition") else ""

@@ -1,4 +1,7 @@
-"""What takes longer than a page may: runs in worker processes and work in threads, drawn by one watcher."""
+"""Work that takes longer than a page may: runs in processes, and other work in threads.
+
+One watcher draws all of it.
+"""
 
 from .case_runs import CaseRuns
 from .job_group import FINAL_STEP_ONLY, GroupSummary, JobGroup, PlannedRun, tab_job_group

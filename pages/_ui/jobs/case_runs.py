@@ -1,4 +1,7 @@
-"""The runs of one problem in the shared pool: those planned, under way and finished; what came of each is kept."""
+"""The runs of one problem in the shared pool: those planned, under way and finished.
+
+What came of each is kept.
+"""
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, field
@@ -24,7 +27,10 @@ RunOutcome = TypeVar("RunOutcome")  # what a tab keeps of a run: its `point` and
 
 @dataclass(eq=False)
 class CaseRuns(ABC, Generic[RunOutcome]):
-    """What a tab runs of one problem; `requested` is what makes runs comparable: table, questions, δ and the like."""
+    """The runs that a tab makes of one problem, and their outcomes.
+
+    `requested` is what makes runs comparable: table, questions, δ and the like.
+    """
 
     requested: Any = None
     problem: Any = None
@@ -44,7 +50,10 @@ class CaseRuns(ABC, Generic[RunOutcome]):
 
     @abstractmethod
     def make_outcome(self, point: SweepPoint, result: RunResult | None) -> RunOutcome:
-        """What is kept of a run that ended, with its result, or failed or was refused, without one."""
+        """Return what is kept of a run that has ended.
+
+        It ended with its result, or failed or was refused, without one.
+        """
 
     def run(self, planned_cases: list[Case]) -> None:
         """Run what of the plan is not there yet."""
@@ -90,7 +99,10 @@ class CaseRuns(ABC, Generic[RunOutcome]):
         self.predicted_seconds = {}
 
     def summarise(self) -> GroupSummary:
-        """How much of the plan is there, and how long the rest will take, others' work before it included."""
+        """Return how much of the plan is done, and how long the rest will take.
+
+        Others' work before it is included.
+        """
         finished_count = len(self.planned_outcomes)
         planned_count = len(self.planned_cases)
         others_seconds = worker_pool().before(self.group.id, len(self.group.jobs))
@@ -109,7 +121,10 @@ class CaseRuns(ABC, Generic[RunOutcome]):
 
     @property
     def remaining_seconds(self) -> float:
-        """The seconds that the runs under way will take: as those of the same algorithm did, else as was foreseen."""
+        """The seconds that the runs under way will still take.
+
+        They are those of finished runs of the same algorithm, else as predicted.
+        """
         jobs = self.group.jobs
         seconds = sum(job.remaining_seconds(self._expected_seconds(job)) for job in jobs)
         return seconds / max(min(WORKER_COUNT, len(jobs)), 1)

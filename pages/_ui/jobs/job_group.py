@@ -1,8 +1,9 @@
-"""Runs in the shared pool that belong together: several data sets, settings and seeds, watched and cancelled as one.
+"""Runs in the shared pool that belong together, watched and cancelled as one.
 
-A group is made of jobs and says of all of them what a `Job` says of one: its end, progress,
-results, error and cancelling. Whoever needs more gives it functions: `follow_up` takes in runs that
-have ended and submits the next ones, `summarise` says how far a larger plan is.
+They may be of several data sets, settings and seeds. A group is made of jobs and says of all of
+them what a `Job` says of one: its end, progress, results, error and cancelling. Whoever needs more
+gives it functions: `follow_up` takes in runs that have ended and submits the next ones,
+`summarise` says how far a larger plan is.
 
 >>> from dpcore.core.job import Job, JobState
 >>> first, second = Job(task="a"), Job(task="b")

@@ -1,4 +1,7 @@
-"""The one watcher of work that takes longer than a page may: it waits, draws progress, and offers Cancel."""
+"""The one watcher of work that takes longer than a page may.
+
+It waits, draws progress, and offers Cancel.
+"""
 
 from collections.abc import Callable
 from typing import Any

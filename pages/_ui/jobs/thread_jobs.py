@@ -1,4 +1,7 @@
-"""Work done by a thread because it takes longer than a page may; the session keeps each job under a name."""
+"""Work done by a thread because it takes longer than a page may.
+
+The session keeps each job under a name.
+"""
 
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -16,7 +19,7 @@ JobFunction = Callable[[Job], Any]  # receives its job, to report progress; retu
 
 
 def run_job(job: Job) -> None:
-    """Do a job's task in this thread; a bug ends the job with a message, not the server."""
+    """Run a job's task in this thread; a bug ends the job with a message, not the server."""
     try:
         job.begin()
         job.report_progress(0.0, "Starting…")
@@ -35,7 +38,7 @@ def run_job(job: Job) -> None:
 
 @st.cache_resource(show_spinner=False)
 def _thread_pool(kind: str, max_threads: int) -> ThreadPoolExecutor:
-    """The threads of this kind a server has: their work is done in turn."""
+    """Return the server's thread pool for this kind of work, which is done in turn."""
     return ThreadPoolExecutor(max_threads, thread_name_prefix=kind)
 
 
@@ -66,7 +69,10 @@ def job_result(
     retry_label: str,
     max_threads: int = 1,
 ) -> Any:
-    """Return the result of the session's job under `name`; None on its way, and where a button begins it again."""
+    """Return the result of the session's job under `name`, starting it where needed.
+
+    None while it is on its way, and where a button begins it again.
+    """
     job = get_or_start_job(name, key, kind, function, max_threads)
     if wait_or_draw_progress(job, name) and job.state != JobState.DONE:
         st.button(

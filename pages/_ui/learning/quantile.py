@@ -168,7 +168,10 @@ class QuantileView:
         budget: Budget,
         law_settings: dict[str, Any],
     ) -> Self:
-        """Return the view of one column of a table. Raises InputError where there is no such law."""
+        """Return the view of one column of a table.
+
+        Raises InputError where there is no such law.
+        """
         problem, rows = load_task(table, task_text("quantile", column, quantile_level=level))
         display_name = distinct_labels(numeric_column_names(table))[column]
         return cls(
@@ -240,7 +243,7 @@ def _choose_law_settings() -> dict[str, Any]:
 
 
 def _draw_law_numbers(view: QuantileView) -> None:
-    """State the numbers behind the law, and how it was computed."""
+    """Draw the numbers behind the law, and how it was computed."""
     law = view.law
     method_text = (
         "exactly"
@@ -255,7 +258,7 @@ def _draw_law_numbers(view: QuantileView) -> None:
 
 
 def _draw_title(view: QuantileView) -> None:
-    """State how near the private answer is."""
+    """Draw the title, which states how near the private answer is."""
     name = escape_markdown(view.display_name)
     quantile_text = (
         f"median {name}" if view.level == 0.5 else f"value with {view.level:.0%} of {name} below it"
@@ -281,7 +284,7 @@ def _draw_density(view: QuantileView) -> float:
 
 
 def _draw_promise_and_use(view: QuantileView, example: float) -> None:
-    """State what an attacker learns at most, and what the answer is good for."""
+    """Draw what an attacker learns at most, and what the answer is good for."""
     algorithm = build_from_texts(
         ALGORITHMS["regularized_exponential"], {"stages": str(view.law.stages)}
     )

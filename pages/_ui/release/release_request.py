@@ -202,7 +202,10 @@ def _choose_workload_and_algorithm(table: Table, budget: Budget) -> tuple[Worklo
 
 
 def _choose_output(table: Table) -> tuple[int, bool, str]:
-    """Draw the widgets of the files; return how many synthetic rows, disarmed or not, and the noise."""
+    """Draw the widgets of the files and return their values.
+
+    These are the number of synthetic rows, whether formulas are disarmed, and the noise.
+    """
     key = f"rows-{table.identity}"
     sync_widget_value(key, stored_choice(key, min(table.n, MAX_SYNTHETIC_ROWS)))
     rows = st.number_input(

@@ -1,4 +1,6 @@
-"""Tables of known links, their noisy measurements by a plan's noise, and how often a test of independence rejects."""
+"""Tables of known links, their noisy measurements by a plan's noise, and how often a test of
+independence rejects.
+"""
 
 import numpy as np
 
@@ -20,7 +22,9 @@ def margin(k, kind):
 
 
 def joint(shape, kind, link=0.0):
-    """Shares of a table with these margins and Cramér's V = `link`, by a link of signs between halves of the values."""
+    """Shares of a table with these margins and Cramér's V = `link`, by a link of signs between
+    halves of the values.
+    """
     p, q = (margin(k, kind) for k in shape)
     signs = [np.where(np.arange(k) < (k + 1) // 2, 1.0, -1.0) for k in shape]
     u, v = (s - w @ s for s, w in zip(signs, (p, q), strict=True))
@@ -34,7 +38,9 @@ def joint(shape, kind, link=0.0):
 def count_rejections(
     shape, n, epsilon, *, kind="even", link=0.0, tables=1, tree=False, releases=200, seed=0
 ):
-    """How many of `releases` have p ≤ .05: a pair measured once, or in a chain of pairs, each with its own noise."""
+    """How many of `releases` have p ≤ .05: a pair measured once, or in a chain of pairs, each with
+    its own noise.
+    """
     rng = seeded(seed)
     sigma = np.sqrt(2 * tables) / (n * gdp_mu(epsilon, 1e-9))
     domain = integer_domain(*shape, *shape) if tree else integer_domain(*shape)

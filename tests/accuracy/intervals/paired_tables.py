@@ -1,4 +1,5 @@
-"""Tables of two questions that may overlap, and how often a comparison's interval for the population holds.
+"""Tables of two questions that may overlap, and how often a comparison's interval for the
+population holds.
 
 Cells are: both questions hold, only the first, only the second, neither.
 """
@@ -41,7 +42,9 @@ def compare(cells, n, kind, *, error=1e-9, asked=("a = 0", "b = 0"), level=0.95)
 
 
 def interval_holds(found, truth):
-    """Whether the population's interval holds the truth; without an end, it holds everything on that side."""
+    """Whether the population's interval holds the truth; without an end, it holds everything on
+    that side.
+    """
     low = -np.inf if found.population_low is None else found.population_low
     high = np.inf if found.population_high is None else found.population_high
     return low - ROUNDING <= truth <= high + ROUNDING

@@ -1,4 +1,6 @@
-"""What was not measured together: bounds that every table meets which agrees with the measurements, and no wider."""
+"""What was not measured together: bounds that every table meets which agrees with the measurements,
+and no wider.
+"""
 
 import numpy as np
 from scipy.optimize import linprog
@@ -57,7 +59,9 @@ ASKED += [(BITS, text) for text in (TEXTS[0], TEXTS[-1], "a = 1 or b = 0 or c = 
 @parametrize("tables, text", ASKED)
 @parametrize("seed", range(3))
 def test_without_noise_no_table_with_the_same_margins_is_outside(tables, text, seed):
-    """Equal to the extremes where no other column, and no value treated like another, is tied to what is asked."""
+    """Equal to the extremes where no other column, and no value treated like another, is tied to
+    what is asked.
+    """
     D = seeded(seed).dirichlet(np.full(tables.domain.size, 0.2))
     low, high = extremes(tables.domain, tables, D, text)
     found = compatible_bounds(told(tables, D, 1e-9), parse_question(text, tables.domain), N, 0.95)
@@ -69,7 +73,9 @@ def test_without_noise_no_table_with_the_same_margins_is_outside(tables, text, s
 
 
 def test_they_are_as_wide_as_noise_makes_them():
-    """Three columns that decide each other in pairs: the third order is known, but for z standard errors."""
+    """Three columns that decide each other in pairs: the third order is known, but for z standard
+    errors.
+    """
     D = np.zeros(DOMAIN.shape)
     D[0, 0, 0, 0] = 0.3
     D[1, 1, 1, 1] = 0.7

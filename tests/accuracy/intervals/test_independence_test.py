@@ -1,4 +1,6 @@
-"""The test of independence, in small: certificates hold its calibration, here is what it says and when."""
+"""The test of independence, in small: certificates hold its calibration, here is what it says and
+when.
+"""
 
 from dataclasses import replace
 

@@ -1,4 +1,6 @@
-"""Two questions compared: they may overlap, be nested, equal or opposite, and hold of all rows or of none."""
+"""Two questions compared: they may overlap, be nested, equal or opposite, and hold of all rows or
+of none.
+"""
 
 import itertools
 import json
@@ -42,7 +44,8 @@ def test_overlapping_shares_of_few_rows_are_covered(n, cells, kind):
 
 @parametrize("kind", KINDS)
 def test_intervals_stay_useful(kind):
-    """Where both shares are in the middle, the interval is that of the textbook; where they are rare, no wider than 3×.
+    """Where both shares are in the middle, the interval is that of the textbook; where they are
+    rare, no wider than 3×.
 
     Before, an odds ratio of nested frequent shares was three times as wide.
     """
@@ -68,7 +71,9 @@ def test_intervals_stay_useful(kind):
 
 @parametrize("kind", KINDS)
 def test_no_share_ends_a_comparison(kind):
-    """Shares of 0 and 1, beside them, and beyond them by noise, of a table and with negligible and large noise."""
+    """Shares of 0 and 1, beside them, and beyond them by noise, of a table and with negligible and
+    large noise.
+    """
     sides = (0.0, 1e-12, 0.3, 1 - 1e-12, 1.0, -0.004, 1.004)
     for p, q in itertools.product(sides, sides):
         for joint, error, n in itertools.product(

@@ -1,4 +1,6 @@
-"""Private Evolution and PSMM on points: contract, replay, presets, fallbacks, limits and the paper's orderings."""
+"""Private Evolution and PSMM on points: contract, replay, presets, fallbacks, limits and the
+paper's orderings.
+"""
 
 from dataclasses import dataclass, replace
 
@@ -117,7 +119,9 @@ class Lattice:
 
 
 def test_a_projection_that_would_take_hours_is_refused_before_anything_is_measured():
-    """At ε = 1e9, δ = .5 twelve points ask for 186,000 candidates: one transport of them ran over an hour."""
+    """At ε = 1e9, δ = .5 twelve points ask for 186,000 candidates: one transport of them ran over
+    an hour.
+    """
     algorithm = build_from_texts(PrivateEvolution, PRESETS["algorithm-2"])
     rich = Budget(1e9, 0.5)
     problem, _ = point_problem(np.zeros((12, 3)), Ball(np.zeros(3), 2.0))

@@ -1,4 +1,6 @@
-"""AIM: candidates and weights by brute force, the arithmetic of its adaptive charges, and its noiseless limit."""
+"""AIM: candidates and weights by brute force, the arithmetic of its adaptive charges, and its
+noiseless limit.
+"""
 
 import math
 

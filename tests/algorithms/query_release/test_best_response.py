@@ -1,4 +1,6 @@
-"""Public best responses: the integer program agrees with looking at every cell, and stops when its time is over."""
+"""Public best responses: the integer program agrees with looking at every cell, and stops when its
+time is over.
+"""
 
 import numpy as np
 

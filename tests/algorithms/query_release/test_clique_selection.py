@@ -1,4 +1,6 @@
-"""What is measured of a table whose cells cannot be listed: by released answers and public numbers alone."""
+"""What is measured of a table whose cells cannot be listed: by released answers and public numbers
+alone.
+"""
 
 import itertools
 import math
@@ -149,7 +151,9 @@ def test_pairs_are_drawn_by_what_noise_does_not_hide_of_them_each_once():
     asked, singles, pairs = [], one_way_marginals(TABLES), column_pairs_in_tables(TABLES)
 
     class Script:
-        """Answers without noise, and draws the pair of which noise hides least, as if all were independent."""
+        """Answers without noise, and draws the pair of which noise hides least, as if all were
+        independent.
+        """
 
         def measure(self, statistic, spend):
             a = singles.tables.index(statistic.part)
@@ -190,7 +194,9 @@ def test_pairs_are_drawn_by_what_noise_does_not_hide_of_them_each_once():
 
 
 def test_what_measured_pairs_already_say_is_not_drawn_again(monkeypatch):
-    """Columns 0, 1 and 2 are equal, and 3 tells little of 4: two of the first three pairs say all of the third."""
+    """Columns 0, 1 and 2 are equal, and 3 tells little of 4: two of the first three pairs say all
+    of the third.
+    """
     tables = Marginals.all(integer_domain(3, 3, 3, 3, 3), 2)
     weak = np.where(np.eye(3), 26_000, 12_000).ravel()
     values = [(x, x, x, *own) for x in range(3) for own in itertools.product(range(3), repeat=2)]
@@ -223,7 +229,9 @@ def test_what_measured_pairs_already_say_is_not_drawn_again(monkeypatch):
 
 
 def test_a_pair_is_cut_where_it_loses_less_than_its_cells_are_worth():
-    """Columns 0 and 2 are mostly what 1 is, but in a share t of the rows 2 is the sum of both; 3 is what 1 is."""
+    """Columns 0 and 2 are mostly what 1 is, but in a share t of the rows 2 is the sum of both; 3 is
+    what 1 is.
+    """
     lean = 0.1 + 0.6 * np.eye(3, 4)
 
     def model(t, *tables, zeros=()):

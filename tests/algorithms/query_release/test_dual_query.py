@@ -117,7 +117,9 @@ def test_dqrs_stops_when_the_next_charge_does_not_fit(monkeypatch):
 
 
 def test_a_wrong_sign_or_memory_would_be_seen():
-    """Draws pull the rows towards the records: 'more of q' gets a row of q; earlier draws weigh 0.9 or nothing."""
+    """Draws pull the rows towards the records: 'more of q' gets a row of q; earlier draws weigh 0.9
+    or nothing.
+    """
     problem = QueryRelease(Marginals(integer_domain(4, 3), ["a"]), 10)
     for memory, second in ((0.0, 1), (0.9, 2)):
         player = _RowPlayer(problem, memory, 1.0)

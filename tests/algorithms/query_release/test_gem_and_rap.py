@@ -1,4 +1,6 @@
-"""GEM and RAP: the fit's gradient and optimum, what a round settles, many columns, and single columns' share."""
+"""GEM and RAP: the fit's gradient and optimum, what a round settles, many columns, and single
+columns' share.
+"""
 
 import numpy as np
 
@@ -138,7 +140,9 @@ def test_columns_nobody_asks_about_are_neither_measured_nor_invented(name):
 
 @parametrize("delta", [1e-9, 0])
 def test_single_columns_get_enough_of_the_budget_for_little_noise(delta):
-    """The mean L1 noise on a column, at the share the plan chose, is what the rule promises within its bounds."""
+    """The mean L1 noise on a column, at the share the plan chose, is what the rule promises within
+    its bounds.
+    """
     domain = integer_domain(40, 30, 50)
     problem = all_tables(domain, 20_000)
     sizes = []

@@ -1,4 +1,6 @@
-"""DPAM: without noise it is the corrected Algorithm 2, and it reaches the optimum; its plans and its release."""
+"""DPAM: without noise it is the corrected Algorithm 2, and it reaches the optimum; its plans and
+its release.
+"""
 
 import math
 
@@ -131,7 +133,9 @@ def test_noise_goes_on_answers_of_tables_and_on_cells_where_one_cell_is_in_many_
 
 
 def test_rounds_minimise_the_bound_of_theorem_5():
-    """√(log k / T) + noise √T: the descent's error at the best α counts half, as the paper drops its constant 2."""
+    """√(log k / T) + noise √T: the descent's error at the best α counts half, as the paper drops
+    its constant 2.
+    """
     rounds = step_schedules.mirror_descent_rounds(n=1000, k=5000, mu=0.2, l2=1, gaussian_width=20)
     noise = 20 / (1000 * 0.2)
     assert rounds == approx(math.sqrt(math.log(5000)) / noise), "where both terms are equal"
@@ -139,7 +143,9 @@ def test_rounds_minimise_the_bound_of_theorem_5():
 
 @parametrize("noise", MODES)
 def test_the_noise_of_the_published_tables_is_as_large_as_is_said(noise):
-    """What five tables say of each column has 204 free numbers in all runs, of which the squared errors are counted."""
+    """What five tables say of each column has 204 free numbers in all runs, of which the squared
+    errors are counted.
+    """
     domain = integer_domain(*[3] * 6)
     problem = all_tables(domain, 2000)
     rows = random_rows(domain, 2000)

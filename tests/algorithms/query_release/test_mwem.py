@@ -1,4 +1,6 @@
-"""MWEM and PEP share the arithmetic of their charges; what MWEM replays and how it does without noise."""
+"""MWEM and PEP share the arithmetic of their charges; what MWEM replays and how it does without
+noise.
+"""
 
 from dataclasses import replace
 
@@ -65,7 +67,9 @@ CHARGED = [
 def test_the_charges_are_those_of_the_docstring_and_use_the_whole_budget(
     budget, name, settings, share, each, first, rounds
 ):
-    """`first` of the budget for single columns; of the rest `share` for measurements, equal in all rounds."""
+    """`first` of the budget for single columns; of the rest `share` for measurements, equal in all
+    rounds.
+    """
     (problem, _), algorithm = query_problem("2-way"), ALGORITHMS[name](rounds=rounds, **settings)
     plan = make_plan(algorithm, problem, budget)
     select, paid, *single = (charge.spend for charge in plan.planned_events)

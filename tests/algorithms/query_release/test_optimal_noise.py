@@ -1,4 +1,6 @@
-"""The least noise of any unbiased Gaussian release: against a brute-force optimum over all positive matrices."""
+"""The least noise of any unbiased Gaussian release: against a brute-force optimum over all positive
+matrices.
+"""
 
 import itertools
 import math
@@ -38,7 +40,8 @@ TINY = {
 
 
 def brute_force(W):
-    """The least tr(W X⁺ Wᵀ) over all X ⪰ 0 with (e_z − e_z')ᵀ X (e_z − e_z') ≤ 1, from below and from above.
+    """The least tr(W X⁺ Wᵀ) over all X ⪰ 0 with (e_z − e_z')ᵀ X (e_z − e_z') ≤ 1, from below and
+    from above.
 
     Its dual: max over weights of pairs of the squared nuclear norm of W (Σ λ (e_z − e_z')(e_z −
     e_z')ᵀ)^½.

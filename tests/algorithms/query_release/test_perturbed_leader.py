@@ -1,4 +1,6 @@
-"""FEM and sepFEM: their charges, what they select from, and that published choices are there to be had."""
+"""FEM and sepFEM: their charges, what they select from, and that published choices are there to be
+had.
+"""
 
 import itertools
 

@@ -1,4 +1,6 @@
-"""PMW and the sparse vector: exact output laws on all neighbours, what is charged, what is said to a stream."""
+"""PMW and the sparse vector: exact output laws on all neighbours, what is charged, what is said to
+a stream.
+"""
 
 import math
 
@@ -35,7 +37,8 @@ WORKLOADS = {"1-way": Marginals.all(PAIR, 1), "signs": random_sign_queries(PAIR,
 
 
 def law(values, threshold, scale):
-    """P(the first above is 0, 1, …, none): ∫ f(ν) Π_{l<i} P(value_l + noise < ν) P(value_i + noise ≥ ν) dν.
+    """P(the first above is 0, 1, …, none): ∫ f(ν) Π_{l<i} P(value_l + noise < ν) P(value_i + noise
+    ≥ ν) dν.
 
     By Gauss–Legendre between all kinks, far beyond where anything is left.
     """
@@ -58,7 +61,9 @@ def law(values, threshold, scale):
 
 @pytest.fixture
 def asked(monkeypatch):
-    """What the curator asks for: the threshold and its scale, then the values of a batch and theirs."""
+    """What the curator asks for: the threshold and its scale, then the values of a batch and
+    theirs.
+    """
     notes = []
     monkeypatch.setattr(
         "dpcore.privacy.mechanisms.laplace",
@@ -76,7 +81,9 @@ def far_from_0(workload, level):
 
 
 def laws(asked, name, spend):
-    """The law of the answer on every data set, over a batch of all queries and the first two once more."""
+    """The law of the answer on every data set, over a batch of all queries and the first two once
+    more.
+    """
     workload = WORKLOADS[name]
     batch = np.r_[np.arange(workload.m), :2]
     answers = seeded(3).random(len(batch))
@@ -103,7 +110,9 @@ def test_all_answers_up_to_the_first_above_cost_what_was_paid(asked, name, spend
 
 
 def test_the_worst_case_needs_all_of_the_noise():
-    """Values that fall by Δ before one that rises by Δ: half the noise breaks the promise, all of it keeps it."""
+    """Values that fall by Δ before one that rises by Δ: half the noise breaks the promise, all of
+    it keeps it.
+    """
     many = 60
     Δ = 1.0
     ε = 1.0

@@ -1,4 +1,6 @@
-"""The bounds of the learning paper, corrected, against closed forms, reference numbers and brute force."""
+"""The bounds of the learning paper, corrected, against closed forms, reference numbers and brute
+force.
+"""
 
 import math
 

@@ -1,4 +1,6 @@
-"""What learners pay, draw and find on small tasks; test_contract.py holds what every algorithm keeps."""
+"""What learners pay, draw and find on small tasks; test_contract.py holds what every algorithm
+keeps.
+"""
 
 import numpy as np
 

@@ -1,4 +1,6 @@
-"""A schema measured privately: what it costs beside an algorithm, what it may depend on, what it makes of tables."""
+"""A schema measured privately: what it costs beside an algorithm, what it may depend on, what it
+makes of tables.
+"""
 
 import copy
 import math

@@ -1,4 +1,6 @@
-"""Bounds of what was not measured together hold at least as often as they say, where the truth is at an end of them."""
+"""Bounds of what was not measured together hold at least as often as they say, where the truth is
+at an end of them.
+"""
 
 import math
 
@@ -20,7 +22,9 @@ from tests.small_problems import marginal_matrix, parametrize, seeded
 
 
 def worst(text, tables, seed):
-    """A distribution whose answer is the least that its own margins allow, and one where it is the largest."""
+    """A distribution whose answer is the least that its own margins allow, and one where it is the
+    largest.
+    """
     D = seeded(seed).dirichlet(np.full(DOMAIN.size, 0.2))
     A = marginal_matrix(DOMAIN, tables.columns)
     g = values_on_cells(text)

@@ -97,7 +97,9 @@ def test_differences_ratios_and_odds_are_covered(worlds, left, right):
 @parametrize("far", [2.0, 4.0, 20.0])
 @parametrize("tied", [-0.8, 0.0, 0.8])
 def test_a_ratio_holds_as_often_as_is_said_however_near_to_0_its_second_share_is(far, tied):
-    """One table with noise of covariance `tied`: exact far from 0; near it more often, as a set without end holds."""
+    """One table with noise of covariance `tied`: exact far from 0; near it more often, as a set
+    without end holds.
+    """
     sigma = 0.01
     covariance = sigma**2 * np.array([[1, tied], [tied, 1]])
     a = 0.1

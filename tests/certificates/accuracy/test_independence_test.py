@@ -1,4 +1,6 @@
-"""The test of independence is right 95 of 100 times where nothing is linked, finds links, and errors break it."""
+"""The test of independence is right 95 of 100 times where nothing is linked, finds links, and
+errors break it.
+"""
 
 from itertools import product
 

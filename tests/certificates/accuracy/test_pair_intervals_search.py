@@ -1,4 +1,5 @@
-"""A search for the population, the sample's size and the noise where comparisons of two shares are covered least.
+"""A search for the population, the sample's size and the noise where comparisons of two shares are
+covered least.
 
 Without noise all samples of a few rows are enumerated; larger samples, and noise, are drawn. The
 search keeps to no kind grid: cells go to 0 one by one, rare cells hold a few rows, and the worst
@@ -21,7 +22,9 @@ SIZES = (50, 100, 200, 500, 1000, 2000)
 
 
 def population(n, rng):
-    """Four cells: anywhere, or one or two of them large and the others of a few rows of n, or empty."""
+    """Four cells: anywhere, or one or two of them large and the others of a few rows of n, or
+    empty.
+    """
     style = rng.integers(4)
     if style == 0:
         return rng.dirichlet(np.full(4, rng.choice([0.4, 1.0])))
@@ -41,7 +44,9 @@ def step(cells, size, rng):
 
 
 def search(cover, n, rng, *, starts, steps):
-    """The least coverage that is found, and where: the worst of many populations, and steps from each downwards."""
+    """The least coverage that is found, and where: the worst of many populations, and steps from
+    each downwards.
+    """
     drawn = (population(n, rng) for _ in range(starts))
     found = sorted(((cover(cells), tuple(cells)) for cells in drawn), key=lambda one: one[0])
     worst = found[0]
@@ -76,7 +81,9 @@ def enumerated(n):
 
 
 def exactly(kind, counts, ends):
-    """A function of the cells: the probability that the interval, by its ends (r,) for all counts, holds the truth."""
+    """A function of the cells: the probability that the interval, by its ends (r,) for all counts,
+    holds the truth.
+    """
     ways = gammaln(counts[:, 0].sum() + 1) - gammaln(counts + 1).sum(axis=0)
 
     def cover(cells):
@@ -97,7 +104,9 @@ def exact_shares(counts):
 
 
 def each_moved_alone(kind, counts):
-    """The rule that this search has to find wrong: both shares move towards ½, and their joint share does not."""
+    """The rule that this search has to find wrong: both shares move towards ½, and their joint
+    share does not.
+    """
     n = counts[:, 0].sum()
     z = Z.sampling
     pair = exact_shares(counts)
@@ -126,7 +135,9 @@ def test_all_samples_of_a_few_rows(n, kind):
 
 
 def noisy(counts, n, errors, rng):
-    """The shares that tables say whose parts of the first column, the second and both have noise of their own."""
+    """The shares that tables say whose parts of the first column, the second and both have noise of
+    their own.
+    """
     first, second, both = errors[:, None] / n * rng.normal(size=(3, counts.shape[1]))
     share = counts / n
     forms = np.array([[1, 0, 0], [0, 1, 0], [0.5, 0.5, 1]])
@@ -163,7 +174,9 @@ NOISES = {
 @parametrize("kind", KINDS)
 @parametrize("noise", [*NOISES, "of parts that differ"])
 def test_large_samples_and_noise(noise, kind):
-    """The errors of the noise are in rows. The worst that few draws find is judged by many new ones."""
+    """The errors of the noise are in rows. The worst that few draws find is judged by many new
+    ones.
+    """
     rng = seeded(3)
     worst = []
     for n in SIZES:

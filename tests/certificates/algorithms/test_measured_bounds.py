@@ -1,4 +1,6 @@
-"""What a measured schema says lies beyond its ends, over tables that are hard to bound; and the kinds it finds."""
+"""What a measured schema says lies beyond its ends, over tables that are hard to bound; and the
+kinds it finds.
+"""
 
 import re
 

@@ -1,4 +1,6 @@
-"""Evolution in a real browser: the player moves the points, parts open by address, a figure can be cancelled."""
+"""Evolution in a real browser: the player moves the points, parts open by address, a figure can be
+cancelled.
+"""
 
 from playwright.sync_api import expect
 

@@ -1,4 +1,6 @@
-"""The journey in a real browser: Data, Explore; upload, run, read the charts, take along, come back, cancel."""
+"""The journey in a real browser: Data, Explore; upload, run, read the charts, take along, come
+back, cancel.
+"""
 
 import json
 import re

@@ -1,4 +1,6 @@
-"""A press right after an upload is served; Cancel and a closed tab stop the workers and give the memory back."""
+"""A press right after an upload is served; Cancel and a closed tab stop the workers and give the
+memory back.
+"""
 
 import os
 import re

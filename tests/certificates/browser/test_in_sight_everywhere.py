@@ -1,4 +1,6 @@
-"""On every page, in Presenter too: the menu, the texts and the ring of the focus are in sight and whole."""
+"""On every page, in Presenter too: the menu, the texts and the ring of the focus are in sight and
+whole.
+"""
 
 from tests.browser.test_in_sight import check_menu, check_rings, check_texts, opened
 from tests.small_problems import parametrize

@@ -1,4 +1,5 @@
-"""What a visitor sees on a phone, in the dark, with a screen reader; and pictures of it when asked for.
+"""What a visitor sees on a phone, in the dark, with a screen reader; and pictures of it when asked
+for.
 
 Set SCREENSHOTS=folder to keep a picture of every page at 1440 × 900 and 390 × 844.
 """
@@ -51,7 +52,9 @@ def settle(page, server, path):
 
 
 def serious(page, *aside):
-    """What axe finds wrong outside the header and `aside`; what is still fading in is looked at again."""
+    """What axe finds wrong outside the header and `aside`; what is still fading in is looked at
+    again.
+    """
     for _ in range(5):
         found = Axe().run(page, context={"exclude": [["header"], *aside]}).response["violations"]
         found = [

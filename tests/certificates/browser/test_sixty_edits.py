@@ -1,4 +1,6 @@
-"""Sixty edits at random: what was typed last is in force, is shown and comes back. Another seed is another journey."""
+"""Sixty edits at random: what was typed last is in force, is shown and comes back. Another seed is
+another journey.
+"""
 
 import pytest
 

@@ -1,4 +1,6 @@
-"""Start in a real browser: the bars follow the thumb without the server, and say what the server's code says."""
+"""Start in a real browser: the bars follow the thumb without the server, and say what the server's
+code says.
+"""
 
 import re
 from pathlib import Path
@@ -33,7 +35,9 @@ def open_start(page, server, query=""):
 
 
 def place(page, stop):
-    """Where the middle of the thumb is at a stop: its track ends half a thumb before the control's ends."""
+    """Where the middle of the thumb is at a stop: its track ends half a thumb before the control's
+    ends.
+    """
     box = epsilon_slider(page).bounding_box()
     thumb = 24
     across = box["x"] + thumb / 2 + (box["width"] - thumb) * stop / (len(EPSILON_OPTIONS) - 1)

@@ -1,4 +1,6 @@
-"""A table as it comes, 30 columns of messy kinds: from upload to frontier by clicks alone; its times are printed."""
+"""A table as it comes, 30 columns of messy kinds: from upload to frontier by clicks alone; its
+times are printed.
+"""
 
 import csv
 import re

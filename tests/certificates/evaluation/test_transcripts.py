@@ -1,4 +1,6 @@
-"""Transcripts judged by their exact likelihood ratio: sharp on Gaussian noise and selections, and wrong noise seen."""
+"""Transcripts judged by their exact likelihood ratio: sharp on Gaussian noise and selections, and
+wrong noise seen.
+"""
 
 import json
 import math

@@ -1,4 +1,5 @@
-"""What a hostile or unlucky person brings: tables of five formats, schemas, matrices and arguments, as strategies.
+"""What a hostile or unlucky person brings: tables of five formats, schemas, matrices and arguments,
+as strategies.
 
 Hostile ledgers have generators of their own, beside this file. A `Case` is a folder of files and
 one command line. Everything is good to begin with, and then a little of it is not.
@@ -34,7 +35,9 @@ PLACES = st.integers(0, 2**20)
 
 @dataclass
 class Case:
-    """Files by name, and the arguments of `python -m dpcore`; beside them f and f.csv are pipes, d.csv a folder."""
+    """Files by name, and the arguments of `python -m dpcore`; beside them f and f.csv are pipes,
+    d.csv a folder.
+    """
 
     arguments: list[str]
     files: dict[str, bytes] = field(default_factory=dict)
@@ -49,7 +52,9 @@ def one(draw, options):
 
 @st.composite
 def damaged(draw, content):
-    """With bytes changed, cut off, doubled, put in, or something else altogether; now and then whole."""
+    """With bytes changed, cut off, doubled, put in, or something else altogether; now and then
+    whole.
+    """
     how = one(draw, ["whole", "changed", "changed", "cut", "doubled", "put in", "other"])
     place = draw(PLACES) % max(
         len(content), 1
@@ -90,7 +95,9 @@ def packed(frame, ending):
 
 @st.composite
 def tables(draw, numbers, bad):
-    """The ending and the bytes of a table with columns a, b, c and one that nobody asked for; if `bad`, not quite."""
+    """The ending and the bytes of a table with columns a, b, c and one that nobody asked for; if
+    `bad`, not quite.
+    """
     rng = seeded(draw(st.integers(0, 999)))
     n = one(draw, [30, 12, 3, 2, 1, 0] if bad else [30, 12, 3, 2])
     frame = pd.DataFrame(rng.uniform(0, 1, (n, 3)).round(3), columns=list("abc"))
@@ -153,7 +160,9 @@ def matrices(draw, bad):
 
 
 def algorithms(problem):
-    """Names to draw from, seldom a slow one, never the one that says of itself that it takes minutes."""
+    """Names to draw from, seldom a slow one, never the one that says of itself that it takes
+    minutes.
+    """
     names = [
         name
         for name in algorithms_for_problem(problem)
@@ -210,7 +219,9 @@ COMMANDS = [
 
 @st.composite
 def cases(draw):
-    """A command line and its files, one part of them bad: most faults hide behind the ones that are found before."""
+    """A command line and its files, one part of them bad: most faults hide behind the ones that are
+    found before.
+    """
     command, sources, problem, needed, further = draw(
         st.sampled_from([rest for weight, *rest in COMMANDS for _ in range(weight)])
     )

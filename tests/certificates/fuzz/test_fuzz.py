@@ -1,4 +1,6 @@
-"""Hostile command lines: two hundred, or as many as the environment variable CASES says, from the seed SEED."""
+"""Hostile command lines: two hundred, or as many as the environment variable CASES says, from the
+seed SEED.
+"""
 
 import os
 

@@ -1,4 +1,6 @@
-"""Files that a command reads back were written by anybody: whatever stands in them ends in one line of error."""
+"""Files that a command reads back were written by anybody: whatever stands in them ends in one line
+of error.
+"""
 
 import json
 from pathlib import Path
@@ -56,7 +58,9 @@ def filled(value, path):
 
 
 def broken_copies(path):
-    """Every text that a hostile copy of a JSON file holds: one value replaced, a key twice, or cut off."""
+    """Every text that a hostile copy of a JSON file holds: one value replaced, a key twice, or cut
+    off.
+    """
     whole = read_json(path)
     text = json.dumps(whole)
     yield from (text[: len(text) * i // 7] for i in range(7))

@@ -1,4 +1,6 @@
-"""Whatever is done to a ledger: verify and release see it, or nothing that is read has changed. One clear line."""
+"""Whatever is done to a ledger: verify and release see it, or nothing that is read has changed. One
+clear line.
+"""
 
 import shutil
 import sqlite3

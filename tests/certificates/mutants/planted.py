@@ -1,4 +1,5 @@
-"""The bugs that are planted: one for every known class of errors in libraries for differential privacy.
+"""The bugs that are planted: one for every known class of errors in libraries for differential
+privacy.
 
 Sources: the issues of dpsynth (34, 35) and smartnoise-sdk (485); Cebere et al. 2026 (13 violations
 in 12 libraries); Ganev et al. 2025 (MST and AIM).

@@ -1,4 +1,5 @@
-"""Every planted bug is killed by the test that is named beside it, and that test passes where no bug is.
+"""Every planted bug is killed by the test that is named beside it, and that test passes where no
+bug is.
 
 Bugs go into a copy of the package, one at a time; `-k "part of a bug's name"` plants one of them.
 """
@@ -22,7 +23,9 @@ FAILED = 1  # the exit code of pytest where a test failed; any other is no kill
 
 @contextmanager
 def planted(place, name, old, new):
-    """Put a bug into a copy for that long; ValueError where the text that it replaces does not stand there once."""
+    """Put a bug into a copy for that long; ValueError where the text that it replaces does not
+    stand there once.
+    """
     file = place / "dpcore" / name
     text = file.read_text()
     if text.count(old) != 1:

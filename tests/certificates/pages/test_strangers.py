@@ -1,4 +1,6 @@
-"""With a ledger and its key on, no visitor without the key can tell by a page, or by its time, what was released."""
+"""With a ledger and its key on, no visitor without the key can tell by a page, or by its time, what
+was released.
+"""
 
 import random
 import time
@@ -31,7 +33,9 @@ def released(tmp_path, monkeypatch):
 
 
 def times(apps, tries):
-    """How long the page takes for each of the tables, in seconds; drawn in a random order, so that nothing drifts."""
+    """How long the page takes for each of the tables, in seconds; drawn in a random order, so that
+    nothing drifts.
+    """
     found = [[], []]
     for which in random.Random(0).sample([0, 1] * tries, 2 * tries):
         start = time.perf_counter()

@@ -17,7 +17,9 @@ ROUNDING = 1e-7  # of a gap, beside 1e-12 of the potential: x̂ is only near the
 
 @dataclass(frozen=True)
 class Instance:
-    """Few weighted records a (m, d), already multiplied by their labels, in a region about c of radius R."""
+    """Few weighted records a (m, d), already multiplied by their labels, in a region about c of
+    radius R.
+    """
 
     A: np.ndarray
     w: np.ndarray
@@ -37,7 +39,9 @@ class Instance:
 
 @dataclass(frozen=True)
 class Found:
-    """An instance, its envelope and the smallest gap U − bound that was met, but for what rounding explains."""
+    """An instance, its envelope and the smallest gap U − bound that was met, but for what rounding
+    explains.
+    """
 
     instance: Instance
     over: GaussianEnvelope | RadialEnvelope

@@ -52,7 +52,9 @@ AWKWARD = {
 @parametrize("name", AWKWARD)
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")
 def test_a_draw_ends_in_an_answer_whatever_the_records(name, monkeypatch):
-    """An error would say which of two neighbours it was; where there is no envelope the proximal sampler takes over."""
+    """An error would say which of two neighbours it was; where there is no envelope the proximal
+    sampler takes over.
+    """
     density = AWKWARD[name]
     monkeypatch.setattr(proximal, "draw", lambda density, *_: density.centre)  # it takes its time
     for seed in range(3):

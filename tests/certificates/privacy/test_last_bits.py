@@ -22,13 +22,17 @@ STEPS = tuple(2.0**-power for power in range(40, 60, 2))
 
 
 def reached(number, anchor):
-    """Whether a float comes of a 53-bit uniform number times `anchor`, as of a piece from 0 to a row's number."""
+    """Whether a float comes of a 53-bit uniform number times `anchor`, as of a piece from 0 to a
+    row's number.
+    """
     near = round(number / anchor * 2.0**53)
     return any(anchor * ((near + j) * 2.0**-53) == number for j in range(-2, 3))
 
 
 def features(x, anchors):
-    """Signs in the digits of an output: remainders by powers of two, and exact differences from rows' numbers."""
+    """Signs in the digits of an output: remainders by powers of two, and exact differences from
+    rows' numbers.
+    """
     found = []
     for number in x:
         found += [math.fmod(number, step) == 0 for step in STEPS]
@@ -81,7 +85,9 @@ def test_last_digits_of_a_parameter_tell_no_row(name, text):
 
 
 def test_last_digits_of_noise_tell_no_count():
-    """Every count leads to multiples of the same public step; rounded noise leads each to floats of its own."""
+    """Every count leads to multiples of the same public step; rounded noise leads each to floats of
+    its own.
+    """
     rng = np.random.default_rng(0)
     near, far = (exact_samplers.laplace(np.full(DRAWS, count), 10.0, rng) for count in (0, 1))
     assert (

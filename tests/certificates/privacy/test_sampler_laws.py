@@ -1,4 +1,6 @@
-"""Laws of samplers that only many points or many draws show; tests/privacy/test_samplers.py holds the rest."""
+"""Laws of samplers that only many points or many draws show; tests/privacy/test_samplers.py holds
+the rest.
+"""
 
 import math
 

@@ -1,4 +1,5 @@
-"""A full disk, and a kill, at every single step at which a release changes a file: one charge, one release, no rest.
+"""A full disk, and a kill, at every single step at which a release changes a file: one charge, one
+release, no rest.
 
 A library in C stands between the program and the system. It counts the calls that change a file,
 and at the k-th one fails as a full disk does, from then on, or kills the process. k goes over every
@@ -30,7 +31,9 @@ NAMES = {"t.csv", "s.json", "l.sqlite", "l.sqlite-key", "l.sqlite-checked", "out
 
 
 def attempt(faults, log, step=0, *, kill=False):
-    """How a release ended in a process of its own that fails at a step, if it comes to it, and how many it took."""
+    """How a release ended in a process of its own that fails at a step, if it comes to it, and how
+    many it took.
+    """
     pid = os.fork()
     if pid == 0:
         said = os.open(log, os.O_CREAT | os.O_WRONLY | os.O_TRUNC, 0o600)

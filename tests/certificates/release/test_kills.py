@@ -1,4 +1,6 @@
-"""Releases that are killed at random moments are charged where they touched the data, and the ledger stays sound."""
+"""Releases that are killed at random moments are charged where they touched the data, and the
+ledger stays sound.
+"""
 
 import random
 import signal
@@ -30,7 +32,9 @@ def releases():
 
 
 def test_killed_releases_are_charged_and_never_free(here):
-    """A release that a kill stopped after its charge is finished, without another, by the next that asks the same."""
+    """A release that a kill stopped after its charge is finished, without another, by the next that
+    asks the same.
+    """
     chance = random.Random(0)
     begun = time.monotonic()
     start("out").communicate(timeout=120)

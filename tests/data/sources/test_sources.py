@@ -1,4 +1,6 @@
-"""Counts of sources are those in memory, bit for bit, whatever the file, its chunks, its order and its processes."""
+"""Counts of sources are those in memory, bit for bit, whatever the file, its chunks, its order and
+its processes.
+"""
 
 import itertools
 import os

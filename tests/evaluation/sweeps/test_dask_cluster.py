@@ -97,7 +97,9 @@ def test_what_a_schema_refuses_on_a_cluster_is_said_and_counting_there_can_be_st
 
 
 def on_both(asked, cluster, capsys):
-    """What a sweep on the cluster says, and its points, which are those of this process but for clock and memory."""
+    """What a sweep on the cluster says, and its points, which are those of this process but for
+    clock and memory.
+    """
     found = []
     for scheduler in ([], ["--scheduler", cluster.scheduler_address]):
         run_command(f"sweep {asked} --epsilons 1 --json points.json", *scheduler)

@@ -1,4 +1,6 @@
-"""The time that others' jobs take before one's own: never far from what a pool that takes turns really needs."""
+"""The time that others' jobs take before one's own: never far from what a pool that takes turns
+really needs.
+"""
 
 import heapq
 from itertools import count

@@ -1,4 +1,6 @@
-"""Sweeps: the numbers of `run`, in this process or by workers; stopped, resumed, refused and broken ones."""
+"""Sweeps: the numbers of `run`, in this process or by workers; stopped, resumed, refused and broken
+ones.
+"""
 
 import csv
 import io

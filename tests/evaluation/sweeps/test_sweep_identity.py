@@ -1,4 +1,6 @@
-"""A sweep goes on with the points of its own table only: the same headings, cells, people, limit and questions."""
+"""A sweep goes on with the points of its own table only: the same headings, cells, people, limit
+and questions.
+"""
 
 from pathlib import Path
 
@@ -38,7 +40,9 @@ UNITS = [
 
 
 def used(frame, unit):
-    """All that a run can depend on: the columns in use in their order, the rows as a multiset, people and limit."""
+    """All that a run can depend on: the columns in use in their order, the rows as a multiset,
+    people and limit.
+    """
     names = [name for name in frame.columns if name in ("x", "y", unit.person)]
     rows = sorted(
         repr([cell.strip() if cell else cell for cell in row])
@@ -119,7 +123,9 @@ def test_a_sweep_with_another_person_limit_or_question_is_not_taken_up_again(her
 
 
 def test_the_texts_of_questions_about_what_is_measured_count(here):
-    """Before it is measured, where a column's bins begin is not known, and both are the same question."""
+    """Before it is measured, where a column's bins begin is not known, and both are the same
+    question.
+    """
     run_command(sweep(queries="question:age > 50"))
     check_command_refused(
         "another task: asked", sweep("a.parquet", "--resume", queries="question:age > 60")
@@ -127,7 +133,9 @@ def test_the_texts_of_questions_about_what_is_measured_count(here):
 
 
 def test_counts_of_another_file_have_another_digest(tmp_path):
-    """Two tables with the same counts of single columns, of which an algorithm may count pairs later."""
+    """Two tables with the same counts of single columns, of which an algorithm may count pairs
+    later.
+    """
     names = [f"c{i}" for i in range(12)]
     domain = domain_from_json(dict.fromkeys(names, 9))
     rows = np.random.default_rng(0).integers(0, 9, (50, 12))

@@ -1,4 +1,6 @@
-"""Jobs: same results as in this process, partial results, cancel, turns between sessions, a worker that dies alone."""
+"""Jobs: same results as in this process, partial results, cancel, turns between sessions, a worker
+that dies alone.
+"""
 
 import os
 import signal

@@ -1,4 +1,6 @@
-"""Budget, spends, plans and the ledger: refusals, what fits exactly and what no longer does, and mixed accounting."""
+"""Budget, spends, plans and the ledger: refusals, what fits exactly and what no longer does, and
+mixed accounting.
+"""
 
 import doctest
 import math
@@ -100,7 +102,9 @@ def test_a_spend_that_would_give_budget_back_or_pays_for_infinite_noise_cannot_b
 
 
 def uses_all(ledger):
-    """Whether hardly more could be promised: at tiny ε and large δ ε says little, and δ at ε is compared."""
+    """Whether hardly more could be promised: at tiny ε and large δ ε says little, and δ at ε is
+    compared.
+    """
     spent = ledger.spent
     budget = ledger.plan.budget
     if spent.accounting is OptimalAccountant:

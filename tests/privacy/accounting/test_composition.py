@@ -35,7 +35,9 @@ def rate(joint, epsilon):
 
 
 def brute(x, span, draws, pure, pures, mu, steps):
-    """What an opponent gets at x = ε who chooses t from a grid, all draws first: no more than the optimum."""
+    """What an opponent gets at x = ε who chooses t from a grid, all draws first: no more than the
+    optimum.
+    """
     if draws:
         found = 0.0
         for t in np.linspace(0, span, steps):

@@ -1,4 +1,6 @@
-"""Conversions against dp_accounting, and rounded to the safe side for every budget, by a hundred digits."""
+"""Conversions against dp_accounting, and rounded to the safe side for every budget, by a hundred
+digits.
+"""
 
 import math
 

@@ -1,4 +1,6 @@
-"""What (ε, δ) means, against explicit mechanisms on a few outcomes whose every event is tried, and Gaussian noise."""
+"""What (ε, δ) means, against explicit mechanisms on a few outcomes whose every event is tried, and
+Gaussian noise.
+"""
 
 import itertools
 import math
@@ -61,7 +63,9 @@ def test_the_best_guess_is_that_of_the_best_event_and_randomised_response_allows
 
 @parametrize("epsilon, delta, failure", [(1.0, 1e-3, 0.1), (0.2, 0.05, 0.08), (2.0, 1e-6, 1e-4)])
 def test_the_evidence_bound_is_reached(epsilon, delta, failure):
-    """One outcome of chance η and log ratio t, the rest spread evenly, is (ε, δ)-DP and no smaller t would do."""
+    """One outcome of chance η and log ratio t, the rest spread evenly, is (ε, δ)-DP and no smaller
+    t would do.
+    """
     t = guarantee.log_odds_bound(epsilon, delta, failure)
     assert t > epsilon
     P_1 = np.array([failure, 1 - failure])

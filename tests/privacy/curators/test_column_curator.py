@@ -1,4 +1,6 @@
-"""The verbs for raw cells: sensitivities and laws by enumeration of neighbouring columns, charges, refusals."""
+"""The verbs for raw cells: sensitivities and laws by enumeration of neighbouring columns, charges,
+refusals.
+"""
 
 import itertools
 import math
@@ -78,7 +80,9 @@ def test_noise_is_that_of_the_largest_change_between_neighbours_and_no_more(
 
 
 def law(counts, texts, scale, laplace, threshold, reach):
-    """The law of what leaves: for every text its noisy count from the threshold on, in bins of 1, 0 for nothing."""
+    """The law of what leaves: for every text its noisy count from the threshold on, in bins of 1, 0
+    for nothing.
+    """
     out = np.ones(1)  # the count of missing cells is 0 on both sides, with noise on it
     for text in texts:
         count = counts.get(text, 0)
@@ -138,7 +142,9 @@ def test_values_above_a_threshold_keep_their_promise_on_all_neighbours(asked, sp
 @parametrize("scale", [0.3, 1.0, 2.7, 40.0])
 @parametrize("failure", [0.4, 0.01, 1e-9])
 def test_a_value_that_a_neighbour_lacks_passes_as_rarely_as_was_paid_for(scale, failure, laplace):
-    """Also with the largest scale that `exact` may draw with, and where it rounds up by half a step."""
+    """Also with the largest scale that `exact` may draw with, and where it rounds up by half a
+    step.
+    """
     for group in (1, 3):
         spend = (
             Approximate(2 * group / scale, failure)

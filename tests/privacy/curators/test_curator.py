@@ -1,4 +1,6 @@
-"""The curator: charge first and touch after, a closed set of questions, and nothing of the records to be seen."""
+"""The curator: charge first and touch after, a closed set of questions, and nothing of the records
+to be seen.
+"""
 
 from dataclasses import dataclass
 

@@ -1,4 +1,6 @@
-"""CellAnswers: noise on the cells of which only the queries' view leaves; its sensitivity and its covariance."""
+"""CellAnswers: noise on the cells of which only the queries' view leaves; its sensitivity and its
+covariance.
+"""
 
 import math
 

@@ -1,4 +1,6 @@
-"""Residuals: what tables say beyond their margins, and what is refused; their privacy is in test_exact_neighbours."""
+"""Residuals: what tables say beyond their margins, and what is refused; their privacy is in
+test_exact_neighbours.
+"""
 
 import math
 

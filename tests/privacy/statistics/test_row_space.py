@@ -1,4 +1,6 @@
-"""The row space of explicit queries: an orthonormal basis, the same answers, and no privacy lost if it is wrong."""
+"""The row space of explicit queries: an orthonormal basis, the same answers, and no privacy lost if
+it is wrong.
+"""
 
 import numpy as np
 

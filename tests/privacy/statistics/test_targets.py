@@ -1,4 +1,6 @@
-"""Laws of parameters: golden calibration, and their privacy by quadrature over neighbouring data sets."""
+"""Laws of parameters: golden calibration, and their privacy by quadrature over neighbouring data
+sets.
+"""
 
 import math
 
@@ -222,7 +224,9 @@ def test_a_clipped_gradient_moves_by_no_more_than_its_sensitivity(loss, clip):
 
 @parametrize("clip", [0.1, 0.7, 1.0, 2.0, 9.0])
 def test_a_mean_s_gradient_moves_by_the_spread_of_its_box_however_it_is_clipped(clip):
-    """In the plane, from inside the box and from far outside; clipped or not, no pair of records is further apart."""
+    """In the plane, from inside the box and from far outside; clipped or not, no pair of records is
+    further apart.
+    """
     low = (-1.0, 0.0)
     high = (1.0, 1.0)
     loss = SquaredDistance(low, high)

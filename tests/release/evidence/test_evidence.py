@@ -1,4 +1,6 @@
-"""Forged evidence: each field of a genuine release changed and signed anew, odd files, and hostile modules."""
+"""Forged evidence: each field of a genuine release changed and signed anew, odd files, and hostile
+modules.
+"""
 
 import copy
 import json
@@ -49,7 +51,9 @@ def released(place, out, algorithm, *more, ledger="l", delta="1e-6", total=None,
 
 @module_fixture
 def made(tmp_path_factory):
-    """Releases of several kinds: the second of a data set, δ = 0, optimal composition, people, a measured schema."""
+    """Releases of several kinds: the second of a data set, δ = 0, optimal composition, people, a
+    measured schema.
+    """
     place = tmp_path_factory.mktemp("kinds")
     write_files(place)
     released(place, "first", "mwem", epsilon=0.3, total=("3", "1e-6"))
@@ -84,7 +88,9 @@ KINDS = ("second", "pure", "draws", "person", "measured")
 
 
 def relinked(folder, account, facts):
-    """Write both files as a forger would: linked and signed anew, and each agreeing with the other where it can."""
+    """Write both files as a forger would: linked and signed anew, and each agreeing with the other
+    where it can.
+    """
     previous = ""
     try:
         for row in [account["opened"], *account["releases"]]:
@@ -464,7 +470,9 @@ posix._exit(0)
 
 @module_fixture
 def imported(made, tmp_path_factory):
-    """The names of all modules that a verifier has imported at its end, lazily or not, and a few more."""
+    """The names of all modules that a verifier has imported at its end, lazily or not, and a few
+    more.
+    """
     place = tmp_path_factory.mktemp("imported")
     (place / "verify.py").write_text(VERIFIER_SOURCE, encoding="utf-8")
     code = (
@@ -525,7 +533,9 @@ WAYS = {  # options of Python, more environment, where it runs
 def test_no_module_is_imported_from_the_folder_from_beside_or_from_where_it_is_started(
     made, imported, tmp_path, way, where
 ):
-    """In the folder hostile modules make it unsound; beside a verifier that is trusted they are not looked at."""
+    """In the folder hostile modules make it unsound; beside a verifier that is trusted they are not
+    looked at.
+    """
     options, more, run_in = WAYS[way]
     places = {name: tmp_path / name for name in ("own", "started", "mark")}
     for place in places.values():

@@ -1,4 +1,6 @@
-"""The proof of every algorithm: no step without a derivation, and charges that dp_accounting adds up to the same ε."""
+"""The proof of every algorithm: no step without a derivation, and charges that dp_accounting adds
+up to the same ε.
+"""
 
 import html
 import math
@@ -234,7 +236,8 @@ def visible(page):
 
 
 def deviations(page, why):
-    """The deviations that a proof's own numbers give, as they are multiplied out here, and as it states them.
+    """The deviations that a proof's own numbers give, as they are multiplied out here, and as it
+    states them.
 
     Where the sensitivity is known with the question only, it is that of what the card says is
     measured.

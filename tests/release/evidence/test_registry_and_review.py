@@ -1,4 +1,6 @@
-"""What accompanies a release: the public registry's entry, valid by its own schema, and a review from facts alone."""
+"""What accompanies a release: the public registry's entry, valid by its own schema, and a review
+from facts alone.
+"""
 
 import re
 from functools import cache

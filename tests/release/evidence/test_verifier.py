@@ -1,4 +1,6 @@
-"""The verifier of a release: what it accepts, that no digit can change, and that its accounting is right on its own."""
+"""The verifier of a release: what it accepts, that no digit can change, and that its accounting is
+right on its own.
+"""
 
 import json
 import math

@@ -1,4 +1,6 @@
-"""The file of a ledger: who may have written it, what is remembered of it, and what happens where nothing can be."""
+"""The file of a ledger: who may have written it, what is remembered of it, and what happens where
+nothing can be.
+"""
 
 import hashlib
 import json
@@ -333,7 +335,9 @@ def test_a_running_total_is_the_total_of_all_events_at_once(releases, kept):
 
 
 def test_failures_of_draws_are_added_up_over_all_releases(tmp_path):
-    """Each draw is affordable alone; together they would take more of δ than the first release kept for failures."""
+    """Each draw is affordable alone; together they would take more of δ than the first release kept
+    for failures.
+    """
     store = LedgerStore(tmp_path / "l.sqlite", create=True)
     events = ((Gaussian(1e-4), 1), (Drawn(2e-8), 1))
     charge_events(store, events=events, dataset="a", total=TOTAL)

@@ -1,4 +1,6 @@
-"""The release ledger: what is fixed, what is refused, what a total is, and that no change goes unseen."""
+"""The release ledger: what is fixed, what is refused, what a total is, and that no change goes
+unseen.
+"""
 
 import contextlib
 import json
@@ -114,14 +116,18 @@ def test_failures_have_a_share_of_delta_that_is_fixed_at_first_use():
 
 
 def plans_of_draws(epsilon, delta):
-    """One exact Gaussian draw by a sampler that may fail, as the regularised exponential mechanism plans it."""
+    """One exact Gaussian draw by a sampler that may fail, as the regularised exponential mechanism
+    plans it.
+    """
     failure = delta / 100
     mu = conversions.gdp_mu(epsilon, delta - failure)
     return plan_of(Budget(epsilon, delta), (Gaussian(mu * (1 - 1e-9), failure),))
 
 
 def test_the_failures_of_samplers_add_up_at_the_total_epsilon():
-    """At its plan's ε = 0.5 a draw pays 2.65 τ, at the total ε = 2 it costs 8.39 τ: over three times as much."""
+    """At its plan's ε = 0.5 a draw pays 2.65 τ, at the total ε = 2 it costs 8.39 τ: over three
+    times as much.
+    """
     plan = plans_of_draws(0.5, 1e-7)
     for events in (
         events_of_plan(plan),

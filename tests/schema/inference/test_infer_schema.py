@@ -1,4 +1,6 @@
-"""What columns seem to be, and round bounds: sensible on messy kinds, total on any cells, and never quoting one."""
+"""What columns seem to be, and round bounds: sensible on messy kinds, total on any cells, and never
+quoting one.
+"""
 
 import math
 import time

@@ -28,11 +28,11 @@ def choose_tree_and_measure(
     curator: TableCurator,
     start: Array | PublicStart | None,
 ) -> tuple[NoisyTables, JunctionTreeModel]:
-    """The noisy answers of a chosen tree's tables, and the model on that tree, of at most plan["cells"] cells.
+    """Return the noisy answers of a chosen tree's tables, and the model on that tree.
 
-    The tree is that of `choose_tree`. Those of its tables that are `tables_worth_measuring` are
-    measured `weight_tables_by_size`; which these are, and how much noise each gets, depends on
-    released values only.
+    The tree is that of `choose_tree`, of at most plan["cells"] cells. Those of its tables that are
+    `tables_worth_measuring` are measured `weight_tables_by_size`; which these are, and how much
+    noise each gets, depends on released values only.
     """
     findings = choose_tree(tables, n, plan, curator, start)
     spend = plan.spend_of(TREE_MEASUREMENT_NAME)
@@ -47,7 +47,7 @@ def choose_tree_and_measure(
 def tables_worth_measuring(
     tables: Marginals, findings: TreeFindings, spend: Gaussian, n: float
 ) -> Marginals:
-    """The tables worth measuring: the pairs drawn, and other tables in which noise hides little.
+    """Return the tables worth measuring: the pairs drawn, and others in which noise hides little.
 
     Those of which it hides the most are left out, one after the other.
     """
