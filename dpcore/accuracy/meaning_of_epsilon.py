@@ -128,7 +128,7 @@ class Promise:
     def suspicion_sentence(self) -> str:
         """The sentence that states what a suspicion may become."""
         exception_clause = (
-            f", except {format_one_in(self.failure_probability)}"
+            f", except {format_rare_chance(self.failure_probability)}"
             if self.delta
             else ", without exception"
         )
@@ -195,7 +195,7 @@ def guess_tile_texts(chance: float) -> tuple[str, str, str]:
     )
 
 
-def format_one_in(chance: float) -> str:
+def format_rare_chance(chance: float) -> str:
     """Return a small probability as "1 time in 10 million", rounded up."""
     if chance > 0.01:
         return f"{_percentage_rounded_up(chance, 1):g} times in 100"
@@ -211,4 +211,4 @@ def format_one_in(chance: float) -> str:
 
 def describe_delta(delta: float) -> str:
     """Return δ in words for a reader who is no expert: "1 in a billion", or "0"."""
-    return re.sub(" times?", "", format_one_in(delta)) if delta else "0"
+    return re.sub(" times?", "", format_rare_chance(delta)) if delta else "0"

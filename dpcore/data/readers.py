@@ -74,7 +74,7 @@ class LoadedTable:
 def read_table(
     source: FileSource, name: str = "", format: TextFormat = DEFAULT_TEXT_FORMAT
 ) -> pd.DataFrame:
-    """Return the table in `source`, a text file in the schema's format; see `load_table`.
+    """Return the table in a file; a text file is read in the schema's format, see `load_table`.
 
     >>> samples.titanic().frame.to_csv("titanic.csv", index=False)
     >>> read_table("titanic.csv").shape

@@ -63,15 +63,14 @@ class GraphicalModel(Released):
             )
         i = 0
         junction = self.junction
-        while child_cliques := [c for c in junction.children[i] if self._subtree_holds(c, axes)]:
+        while child_cliques := [
+            c for c in junction.children[i] if self._subtree_must_be_summed(c, axes)
+        ]:
             (i,) = child_cliques
         return self._sum_over_subtree(i, axes, axes)
 
-    def _subtree_holds(self, i: int, axes: Axes) -> bool:
-        """Return whether all of these columns appear in clique i or below it.
-
-        One of them must be below its separator.
-        """
+    def _subtree_must_be_summed(self, i: int, axes: Axes) -> bool:
+        """Return whether these columns all appear in clique i or below, one below its separator."""
         separator = set(self.junction.separators[i])
         return set(axes) <= self._subtree_columns[i] | separator and not set(axes) <= separator
 

@@ -101,9 +101,9 @@ class MixtureFit:
         self.t = 0
         self.mean = [np.zeros_like(x) for x in logits.parameters]
         self.square = [np.zeros_like(x) for x in logits.parameters]
-        self._update_distributions()
+        self._distributions_from_logits()
 
-    def _update_distributions(self) -> None:
+    def _distributions_from_logits(self) -> None:
         """Compute p, its logarithm, and the weights from the parameters."""
         x = self.logits.forward()
         x = x - self._combine_by_column(np.maximum, x)
@@ -153,4 +153,4 @@ class MixtureFit:
                 parameter -= (
                     rate * (mean / mean_correction) / (np.sqrt(square / square_correction) + 1e-12)
                 )
-            self._update_distributions()
+            self._distributions_from_logits()

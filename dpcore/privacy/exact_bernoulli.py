@@ -93,12 +93,12 @@ def decide_uniform_below_exp(
         bit_count = bit_count + EXTRA_BITS
 
 
-def _exp_bounds(x: Fraction, bits: int) -> tuple[Fraction, Fraction]:
-    """Return lower and upper bounds of exp(−x) to about `bits` bits.
+def _exp_bounds(x: Fraction, digits: int) -> tuple[Fraction, Fraction]:
+    """Return lower and upper bounds of exp(−x) to `digits` decimal digits.
 
     `Decimal.exp` is correctly rounded.
     """
-    nearest_context = Context(prec=bits, Emin=MIN_EMIN, Emax=MAX_EMAX, traps=[])
+    nearest_context = Context(prec=digits, Emin=MIN_EMIN, Emax=MAX_EMAX, traps=[])
     floor_context = nearest_context.copy()
     ceiling_context = nearest_context.copy()
     floor_context.rounding = ROUND_FLOOR

@@ -125,7 +125,7 @@ def first_above(noisy: Array, threshold: float) -> int | None:
     the largest of them moves by at most Δ, so shift ν by Δ to keep them all below: this costs e^{Δ
     · ε₁/Δ} = e^{ε₁}. Value i then has to rise by at most 2Δ to stay above, which costs e^{2Δ ·
     ε₂/(2Δ)} = e^{ε₂}. "None" needs the first shift only. After an "above" ν is used up. This is not
-    bounded-range. `selection_scores.sparse_vector_scales` divides ε.
+    bounded-range. `selection_scores.sparse_vector_laplace_scales` divides ε.
     Source: Dwork, Roth 2014, Algorithm 1; Lyu, Su, Li 2017, Algorithm 1.
     """
     is_above = noisy >= threshold

@@ -100,7 +100,7 @@ def join_column_names(names: Sequence[str], delimiter: str = ",") -> str:
     return line.getvalue()
 
 
-def describe_queries(text: str) -> str:
+def describe_queries_in_everyday_words(text: str) -> str:
     """Return the queries in everyday words, such as "every pair of columns".
 
     Texts of other forms are returned unchanged.

@@ -38,7 +38,7 @@ def column_slices(domain: Domain) -> tuple[slice, ...]:
     return consecutive_slices(domain.shape)
 
 
-def require_small_matrix(workload: Workload) -> None:
+def require_answerable_by_products(workload: Workload) -> None:
     """Raise InputError if a query matrix has too many cells for a mixture of products."""
     k = workload.domain.size
     if k > MAX_JOINT_CELLS and workload.base is None:
@@ -60,7 +60,7 @@ class ProductAnswers:
     """
 
     def __init__(self, workload: Workload, query_indices: Array | None = None) -> None:
-        require_small_matrix(workload)
+        require_answerable_by_products(workload)
         self.m = workload.m if query_indices is None else len(query_indices)
         self._readers = list(
             _workload_readers(

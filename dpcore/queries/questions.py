@@ -49,7 +49,7 @@ def parse_question(text: str, domain: Domain) -> Question:
     columns = [domain.columns[a] for a in axes]
     _check_cell_count(columns, [c.size for c in columns])
     atoms = {
-        a: _CellAtoms(
+        a: _ColumnAtoms(
             domain.columns[a], [x for leaf in leaves if leaf.axis == a for x in leaf.numbers]
         )
         for a in axes
@@ -122,7 +122,7 @@ class _RowValues(_ComparableColumn):
             self.x = column.read_numbers(cells)
 
 
-class _CellAtoms(_ComparableColumn):
+class _ColumnAtoms(_ComparableColumn):
     """The cells of a column, cut into atoms at the numbers of a question.
 
     So each number of the question is an atom or lies between two. `x` (A,) stands for an atom in

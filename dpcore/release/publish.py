@@ -33,7 +33,7 @@ from .ledger.signing import load_signing_key
 from .preparation import PartialSchemaRelease, PreparedRelease
 from .provenance import measured_columns_note
 from .release_files import try_write_schema, write_release_files
-from .release_identity import prepared_rows_digest, release_digest
+from .release_identity import release_digest, unkeyed_rows_digest
 
 
 def publish_release(
@@ -65,7 +65,7 @@ def publish_release(
     tidy_stopped_releases(store.path)
     signing_key = load_signing_key(store.path, store.signing_public_key())
     with open_attempt(
-        store, ready.request, release_digest(ready), prepared_rows_digest(ready)
+        store, ready.request, release_digest(ready), unkeyed_rows_digest(ready)
     ) as current_attempt:
         folder, draft_folder = release_and_draft_paths(folder, current_attempt.noise_key.name)
         reserve = partial(ready.reserve, store, signed_by=signing_key.public)

@@ -75,7 +75,7 @@ def schema_release_digest(request: SchemaRequest, names: Sequence[str], events: 
     return _digest_with_program(public_facts)
 
 
-def prepared_rows_digest(ready: PreparedRelease) -> bytes:
+def unkeyed_rows_digest(ready: PreparedRelease) -> bytes:
     """Return the digest of a prepared release's rows, in any order.
 
     To be stored under a key only.

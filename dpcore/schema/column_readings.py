@@ -74,7 +74,7 @@ def parse_cell_number(text: str, reading: str = AS_WRITTEN) -> float:
             if match:
                 return _parse_amount(match)
         elif day := parse_date(text, reading.partition(" of ")[2]):
-            return {"year": day.year, "month": day.month, "hour": _hour_of_day(text)}.get(
+            return {"year": day.year, "month": day.month, "hour": _hour_of_dated_time(text)}.get(
                 reading.partition(" of ")[0], math.nan
             )
     try:
@@ -132,7 +132,7 @@ def parse_date(text: str, order: str) -> date | None:
         return None
 
 
-def _hour_of_day(text: str) -> float:
+def _hour_of_dated_time(text: str) -> float:
     """Return the hour, 0 to 23, of a text that begins with a day; NaN if it says no time."""
     match = HOUR_PATTERN.fullmatch(text)
     if not match:

@@ -174,7 +174,7 @@ def _parse_column(name: Any, spec: Any) -> Column:
             f'column {name!r}: "other" has no meaning for numbers; use "clip" and "category"'
         )
     else:
-        column = Column(**common, **_parse_bounds(name, kind, spec))
+        column = Column(**common, **_parse_bounds_and_edges(name, kind, spec))
     if column.size > MAX_COLUMN_CELLS:
         raise InputError(
             f"column {name!r}: {column.size} values are more than {MAX_COLUMN_CELLS}; use fewer "
@@ -257,7 +257,7 @@ def _parse_values(name: str, spec: Json) -> tuple:
     return tuple(values)
 
 
-def _parse_bounds(name: str, kind: str, spec: Json) -> Json:
+def _parse_bounds_and_edges(name: str, kind: str, spec: Json) -> Json:
     """Return the low, high and edges of a numeric or integer column."""
     if "size" in spec:
         _check_value_keys(name, spec, ("size",))

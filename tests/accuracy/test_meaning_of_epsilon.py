@@ -11,8 +11,8 @@ from dpcore.accuracy.meaning_of_epsilon import (
     EXAMPLE_SUSPICION,
     Promise,
     describe_delta,
-    format_one_in,
     format_percent,
+    format_rare_chance,
     format_times_in_100,
 )
 from dpcore.core.numbers import format_short_number
@@ -153,7 +153,7 @@ def test_probabilities_are_rounded_up_and_keep_three_digits():
     assert [format_times_in_100(c) for c in (0.5, 0.5001, 0.5362, 0.9, 0.9999, 1)] == [
         f"{n} times in 100" for n in ("50", "50.1", "54", "90", "100", "100")
     ]
-    assert [format_one_in(p) for p in (1e-9, 1e-7, 3e-7, 1e-4, 0.55)] == [
+    assert [format_rare_chance(p) for p in (1e-9, 1e-7, 3e-7, 1e-4, 0.55)] == [
         "1 time in a billion",
         "1 time in 10 million",
         "1 time in 3.33 million",

@@ -122,7 +122,7 @@ class PrivateEvolution(Algorithm):
 
     presets = PRESETS
 
-    def with_initial_points(self, points: Array) -> "PrivateEvolution":
+    def with_public_initial_points(self, points: Array) -> "PrivateEvolution":
         """Return the same algorithm with `points` (r, d), which must be public, as S_0."""
         return replace(self, random=PublicInitialPoints(points))
 

@@ -46,7 +46,7 @@ from ...privacy.noisy_answers import NoisyAnswers
 from ...privacy.statistics import Answers, SignedErrors, SomeAnswers
 from ...problems import QueryRelease, query_text
 from ...queries import Marginals, Workload
-from ...queries.product_answers import ProductAnswers, column_slices, require_small_matrix
+from ...queries.product_answers import ProductAnswers, column_slices, require_answerable_by_products
 from ..algorithm import Algorithm, Step, Steps, rounds_param
 from ..marginal_shares import one_way_marginals, one_way_shares, require_marginals
 from ..noisy_tables import MIN_STDDEV
@@ -108,7 +108,7 @@ class _Mixture(Algorithm):
         The selections and measurements are equal and use the rest of the budget.
         """
         workload = problem.workload
-        require_small_matrix(workload)
+        require_answerable_by_products(workload)
         measure = self._measure_setting(workload)
         rounds, queries = self._rounds_and_queries(problem, budget, measure.value)
         first = self.choose_default("first", *_default_first_share(problem, budget))

@@ -31,7 +31,7 @@ from ...privacy.accounting import (
     select_and_measure_spends,
 )
 from ...privacy.curators.table_curator import TableCurator
-from ...privacy.statistics import AbsoluteErrors, SomeAnswers, sparse_vector_scales
+from ...privacy.statistics import AbsoluteErrors, SomeAnswers, sparse_vector_laplace_scales
 from ...problems import QueryRelease, query_text
 from ..algorithm import Algorithm, Step, Steps, model_cells_param
 from .shared.initial_model import initial_model, plan_model_setup
@@ -133,7 +133,9 @@ class PMW(Algorithm):
         comparison_spend, measurement_spend = select_and_measure_spends(
             setup.remaining_budget, U.value, share, kind=Pure
         )
-        noise = math.hypot(*sparse_vector_scales(workload.width / n, comparison_spend.epsilon))
+        noise = math.hypot(
+            *sparse_vector_laplace_scales(workload.width / n, comparison_spend.epsilon)
+        )
         charges = (
             PlannedEvent("above_threshold", comparison_spend, U.value, AbsoluteErrors),
             PlannedEvent("measure", measurement_spend, U.value, SomeAnswers),

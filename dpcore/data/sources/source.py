@@ -128,7 +128,7 @@ class SourceWrapper(Source):
 
     @property
     def stamps(self) -> tuple[tuple[Path, FileStamp], ...]:
-        """The files of the wrapped source."""
+        """The files of the wrapped source, each with its stamp."""
         return self.source.stamps
 
     def fingerprint(self, key: bytes, progress: ProgressCallback = ignore_progress) -> str:

@@ -19,7 +19,7 @@ from ...privacy.statistics import (
     Answers,
     CellAnswers,
     SomeAnswers,
-    sparse_vector_scales,
+    sparse_vector_laplace_scales,
 )
 from ...schema.domain import Rows
 
@@ -92,7 +92,7 @@ def selection_probabilities(call: CuratorCall, rows: Rows) -> Array:
     s = score.value(Answers(score.workload).value(rows))
     if isinstance(score, AbsoluteErrors):
         return _sparse_vector_probabilities(
-            s, *sparse_vector_scales(score.sensitivity / n, spend.epsilon)
+            s, *sparse_vector_laplace_scales(score.sensitivity / n, spend.epsilon)
         )
     scale = 2 * score.sensitivity / (n * spend.epsilon)
     weights = np.exp((s - s.max()) / scale)

@@ -149,7 +149,7 @@ def audit_transcripts(
     rng = np.random.default_rng(seed)
     scripts = [_record_script(algorithm, budget, n, rng) for n in TABLE_ROW_COUNTS]
     if scripts[0].plan.spend_types == {Gaussian}:
-        test: _AllCallsTest | _SelectionTest = _AllCallsTest(scripts[0])
+        test: _AllMeasurementsTest | _SelectionTest = _AllMeasurementsTest(scripts[0])
     elif all(script.selections for script in scripts):
         selection_tests = [_SelectionTest(script, transcripts) for script in scripts]
         test = min(
@@ -359,7 +359,7 @@ class GaussianNoiseTest:
         return float(low), float(min(high, 1e6))
 
 
-class _AllCallsTest(GaussianNoiseTest):
+class _AllMeasurementsTest(GaussianNoiseTest):
     """The test on all questions of a plan that only adds Gaussian noise."""
 
     def __init__(self, script: _CallScript) -> None:

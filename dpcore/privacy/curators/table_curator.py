@@ -23,7 +23,7 @@ from ..statistics.query_answers import (
 )
 from ..statistics.query_draws import AcceptProbabilities
 from ..statistics.residual_answers import Residuals
-from ..statistics.selection_scores import AbsoluteErrors, TableErrors, sparse_vector_scales
+from ..statistics.selection_scores import AbsoluteErrors, TableErrors, sparse_vector_laplace_scales
 from ..statistics.votes import CodeVotes
 from .curator import Curator
 
@@ -200,7 +200,7 @@ class TableCurator(Curator):
         delta = (
             count_errors.sensitivity + 2 * rounding_bound + SPARSE_VECTOR_STEP
         ) * ROUNDING_SLACK
-        threshold_scale, error_scale = sparse_vector_scales(
+        threshold_scale, error_scale = sparse_vector_laplace_scales(
             delta * n / self.effective_n, spend.epsilon
         )
         return (

@@ -90,7 +90,9 @@ SAMPLERS: Mapping[str, Sampler] = MappingProxyType(
             rounding_share=lattice.rounding_share,
         ),
         "line": Sampler(line.draw, line.unsupported_reason),
-        "gaussian": Sampler(envelope.draw_gaussian, envelope.gaussian_unsupported_reason),
+        "gaussian": Sampler(
+            envelope.draw_for_squared_distance, envelope.gaussian_unsupported_reason
+        ),
         "logistic": Sampler(
             envelope.draw_logistic,
             envelope.logistic_unsupported_reason,

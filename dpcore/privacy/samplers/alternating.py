@@ -67,7 +67,7 @@ def step_error(sigma: float) -> float:
 
 
 @lru_cache
-def largest_sigma(error: float) -> float:
+def largest_sigma_for_step_error(error: float) -> float:
     """Return the largest σ with step_error(σ) ≤ error, to 0.1% and rounded down."""
     low = 1e-3
     high = 1.0
@@ -89,7 +89,9 @@ def rounds_and_step(target: RegularisedRisk, k: float, error: float) -> tuple[in
     max_slope = require_sloped_loss(target.loss).lipschitz_constant
     T = 1
     for _ in range(30):
-        inner_step = (largest_sigma(error / (2 * T)) / (k * max_slope)) ** 2 / 2  # η' = η/(1 + ηα)
+        inner_step = (
+            largest_sigma_for_step_error(error / (2 * T)) / (k * max_slope)
+        ) ** 2 / 2  # η' = η/(1 + ηα)
         eta = inner_step / (1 - inner_step * alpha) if inner_step * alpha < 0.5 else 1 / alpha
         required_rounds = math.log(target.region.radius**2 / (eta * error**2)) / (
             2 * math.log1p(eta * alpha)

@@ -209,10 +209,8 @@ def rejection_sample(
     return np.concatenate(accepted)[:size]
 
 
-def draw_gaussian(density: Density, _error: float, rng: Rng) -> Array:
+def draw_for_squared_distance(density: Density, _error: float, rng: Rng) -> Array:
     """Return one exact draw (d,) for the squared distance: a Gaussian on R^d, cut off at K.
-
-    The Gaussian is restricted to K.
 
     k(½‖x − s̄‖² + μ‖x − c‖²/2) is k(1 + μ)/2 ‖x − (s̄ + μc)/(1 + μ)‖² and a constant.
     """

@@ -2,8 +2,8 @@
 
 K's public box is cut into 2^`GRID_BITS` cells along each axis, and an answer is the middle of a
 cell: its digits follow from public ends and whole numbers. F between neighbours differs by a
-G/unit-Lipschitz function on K, so also on the middles that lie in K, and the law on them has the bounded range that
-`PlainRisk` derives for K.
+G/unit-Lipschitz function on K, so also on the middles that lie in K, and the law on them has the
+bounded range that `PlainRisk` derives for K.
 
 Boxes of cells, with sides of powers of two, cover K. F is convex, so it lies above its tangent
 plane at one cell of a box. A box is drawn with the mass under exp(−k · plane)

@@ -1,10 +1,10 @@
 """Quantiles by rank, drawn exactly on a public grid.
 
-The public interval is cut into 2^`GRID_BITS` cells of equal width. A row counts in the cell that
-it lies in, and an answer is the middle of a cell. Both depend on public ends and on one number each, so
-that no digit of an answer tells a row. Of rows in c cells at most, 2c + 1 pieces of the grid have
-one rank each: a piece is drawn with probability ∝ its number of cells times exp(−k|W − q|), without
-rounding (`mechanisms.exponential`), then one of its cells.
+The public interval is cut into 2^`GRID_BITS` cells of equal width. A row counts in the cell that it
+lies in, and an answer is the middle of a cell. Both depend on public ends and on one number each,
+so that no digit of an answer tells a row. Of rows in c cells at most, 2c + 1 pieces of the grid
+have one rank each: a piece is drawn with probability ∝ its number of cells times exp(−k|W − q|),
+without rounding (`mechanisms.exponential`), then one of its cells.
 
 Rounding moves the logarithm of a cell's weight by at most e = 2^−50(64 + k): that of a number of
 cells by 2^−52 of 28, the exponent by a few times 2^−53 of k. Each weight of two neighbours may be

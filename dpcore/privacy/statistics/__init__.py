@@ -13,5 +13,5 @@ from .query_answers import (
 )
 from .query_draws import AcceptProbabilities, keep_bit_epsilon
 from .residual_answers import Residuals
-from .selection_scores import AbsoluteErrors, TableErrors, sparse_vector_scales
+from .selection_scores import AbsoluteErrors, TableErrors, sparse_vector_laplace_scales
 from .votes import CodeVotes, Votes

@@ -311,7 +311,8 @@ class PerturbedRisk(CheckedRisk):
             residual_share = n * tolerance / max_residual * self.MAX_RESIDUAL_SHARE
             raise InputError(
                 f"rounding might keep objective perturbation off its solution, for n={n:,} rows: "
-                f"by {residual_share:.2g} of what a row does, at most {self.MAX_RESIDUAL_SHARE:g} is allowed; {advice}"
+                f"by {residual_share:.2g} of what a row does, "
+                f"at most {self.MAX_RESIDUAL_SHARE:g} is allowed; {advice}"
             )
         max_distance = max_minimiser_distance(loss, c, mu, self.max_noise_length(sigma, spend) / n)
         rounds, steps = descent_schedule(max_distance, mu, loss.curvature + mu, tolerance)

@@ -160,7 +160,7 @@ class AbsoluteErrors(WorkloadStatistic):
         return np.abs(truth[self.queries] - self.answers) - self.level
 
 
-def sparse_vector_scales(sensitivity: float, epsilon: float) -> tuple[float, float]:
+def sparse_vector_laplace_scales(sensitivity: float, epsilon: float) -> tuple[float, float]:
     """Return the Laplace scales of a sparse vector's threshold and queries.
 
     Δ/ε₁ and 2Δ/ε₂ with ε₁ + ε₂ = ε.

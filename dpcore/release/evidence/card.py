@@ -9,7 +9,7 @@ from ...accuracy.meaning_of_epsilon import Promise, guess_tile_texts
 from ...core.numbers import format_short_number, unit_noun
 from ...data.privacy_unit import ROW_COUNT_NOTICE, ROW_UNIT
 from ...privacy.accounting import ACCOUNTANT_BY_NAME, Budget, LifetimeBudget, events_from_json
-from ...queries.parse_queries import describe_queries
+from ...queries.parse_queries import describe_queries_in_everyday_words
 from ..ledger.gauge import budget_gauge
 from ..tiles import predicted_error_tiles
 from . import origin_words
@@ -75,7 +75,7 @@ def card_page(facts: ReleaseFacts, release: int) -> str:
         release=release,
         tiles=[*tiles, guess_tile_texts(means.max_guess_probability())],
         promise_words=means.suspicion_sentence,
-        asked="; ".join(map(describe_queries, facts["queries"]["asked"])),
+        asked="; ".join(map(describe_queries_in_everyday_words, facts["queries"]["asked"])),
         gauge=Markup(gauge_html),
         gauge_words=gauge_words,
         origins=origin_words.group_origins(facts["provenance"]),

@@ -350,7 +350,7 @@ def check_answers(folder: ReleaseFolder) -> str:
     variances, column_sizes = _read_variances(folder)
     errors = [0.0, *(_cell_standard_error(axes, variances, column_sizes) for axes in variances)]
     _check_noise(utility, answers, errors, records)
-    _check_uses(utility, _covering_errors(variances, column_sizes), records)
+    _check_uses(utility, _errors_covering_most_cells(variances, column_sizes), records)
     return f"{answers.count} answers, as exact as release.json says"
 
 
@@ -440,7 +440,7 @@ def _check_uses(utility: dict, half_widths: list, records: int) -> None:
     require(stated in expected_uses, f"the noisy tables suit other uses: {expected_uses[0]}"[:300])
 
 
-def _covering_errors(variances: dict, column_sizes: list) -> list[float | None]:
+def _errors_covering_most_cells(variances: dict, column_sizes: list) -> list[float | None]:
     """Return the standard error that 95% of the cells of all one- and two-column tables keep.
 
     One number for tables of one, one for tables of two columns; None where unmeasured.

@@ -307,7 +307,7 @@ def unusable_error(path: Path, reason: object) -> UnusableLedgerError:
     return UnusableLedgerError(f"{str(path)[:200]}: not usable as a ledger: {_short_text(reason)}")
 
 
-def open_regular_file(path: str | Path, mode: str) -> IO[Any]:
+def open_ledger_companion(path: str | Path, mode: str) -> IO[Any]:
     """Open a regular file beside a ledger to read ("rb") or write.
 
     OSError for a link or anything else.

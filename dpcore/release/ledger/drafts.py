@@ -109,7 +109,7 @@ def tidy_stopped_releases(ledger: Path) -> list[str]:
     store = LedgerStore(ledger)
     messages = []
     for release in store.list_unfinished():
-        if not _has_program_folders(release):
+        if not _may_tidy_folders(release):
             continue
         with (
             _hold_release(store, release) as key,
@@ -163,7 +163,7 @@ def _hold_release(store: LedgerStore, release: UnfinishedRelease) -> Iterator[No
         yield HELD_ELSEWHERE if is_draft_free is False or is_folder_free is False else MISSING
 
 
-def _has_program_folders(release: UnfinishedRelease) -> bool:
+def _may_tidy_folders(release: UnfinishedRelease) -> bool:
     """Return whether a release's folders look like those that this program writes.
 
     Nothing else is ever removed.

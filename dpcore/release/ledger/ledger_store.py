@@ -33,7 +33,7 @@ from ..data_set import (
 from ..evidence import verifier
 from ..provenance import earlier_measuring_entries
 from . import chain, unfinished_releases
-from .chain import CHECKED_SUFFIX, open_regular_file, utc_now
+from .chain import CHECKED_SUFFIX, open_ledger_companion, utc_now
 from .charged_data_sets import DatasetTotals, add_events_to_data_set, append_release
 from .unfinished_releases import UnfinishedRelease
 
@@ -426,7 +426,7 @@ def recall_totals(db: sqlite3.Connection, path: Path) -> DatasetTotals | None:
     To be asked inside a transaction. Nothing in the ledger can be trusted yet.
     """
     try:
-        with open_regular_file(f"{path}{CHECKED_SUFFIX}", "rb") as file:
+        with open_ledger_companion(f"{path}{CHECKED_SUFFIX}", "rb") as file:
             stored = json.loads(file.read(MAX_CHECKED_FILE_BYTES))
         text = stored["checked"]
         if not hmac.compare_digest(_keyed_text_hash(db, text), stored["mac"]):
@@ -469,7 +469,7 @@ def remember_totals(db: sqlite3.Connection, path: Path, totals: DatasetTotals) -
         }
         text = json.dumps(known)
         content = json.dumps({"checked": text, "mac": _keyed_text_hash(db, text)}).encode()
-        with open_regular_file(f"{path}{CHECKED_SUFFIX}", "wb") as file:
+        with open_ledger_companion(f"{path}{CHECKED_SUFFIX}", "wb") as file:
             file.truncate()
             if len(content) <= MAX_CHECKED_FILE_BYTES:
                 file.write(content)

@@ -23,7 +23,7 @@ from pathlib import Path
 from ...core.errors import InputError
 from ...core.types import Rng, value_object
 from ...privacy import entropy
-from .chain import NOISE_KEY_SUFFIX, open_regular_file
+from .chain import NOISE_KEY_SUFFIX, open_ledger_companion
 from .durable_files import CAN_LOCK, lock_file, sync_folder_names, try_lock, write_to_disk
 
 NAME_BYTES = 8
@@ -105,7 +105,7 @@ def hold_key(ledger: Path, name: str) -> Iterator[NoiseKey | str]:
         yield HELD_ELSEWHERE
         return
     try:
-        file = open_regular_file(path, "rb")
+        file = open_ledger_companion(path, "rb")
     except OSError:
         yield MISSING
         return

@@ -16,7 +16,7 @@ from typing import Any
 from ...core.errors import InputError
 from ...core.types import value_object
 from ..evidence.verifier import SIGNED, hashes, statement
-from .chain import SIGNING_KEY_SUFFIX, open_regular_file, resolve_ledger_path
+from .chain import SIGNING_KEY_SUFFIX, open_ledger_companion, resolve_ledger_path
 from .durable_files import lock_file, sync_folder_names, write_to_disk
 
 MISSING_PACKAGE = (
@@ -114,7 +114,7 @@ def _is_empty_file(path: Path) -> bool:
 
 def _read_key_text(path: Path) -> str:
     """Return the text of a key; ValueError where the file holds none."""
-    with open_regular_file(path, "rb") as file:
+    with open_ledger_companion(path, "rb") as file:
         text = file.read(2 * _KEY_HEX_DIGITS).decode("ascii", "replace").strip()
     if len(text) != _KEY_HEX_DIGITS or set(text) - set("0123456789abcdef"):
         raise ValueError("it holds no key")

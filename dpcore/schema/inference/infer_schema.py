@@ -421,7 +421,7 @@ def _guess_categorical(
         and not _nearly_all_differ(column_texts)
     )
     if _has_many_texts(column_texts) and is_coded and not header_names_one_person(name):
-        prefix_readings = _prefix_readings(column_texts.texts)
+        prefix_readings = _prefix_readings_with_few_categories(column_texts.texts)
         if prefix_readings:
             return ColumnGuess(
                 name,
@@ -443,7 +443,7 @@ def _guess_categorical(
     )
 
 
-def _prefix_readings(texts: Sequence[str]) -> Texts:
+def _prefix_readings_with_few_categories(texts: Sequence[str]) -> Texts:
     """Return the readings by first characters that make a few categories of codes.
 
     The longest comes first.

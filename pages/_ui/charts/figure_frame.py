@@ -267,7 +267,7 @@ def guess_bars(
     return finish_figure(figure.update_yaxes(autorange="reversed"), 100).update_layout(margin_t=8)
 
 
-def group_error_chart(frame: pd.DataFrame, title: str) -> go.Figure:
+def group_error_chart(frame: pd.DataFrame, group_axis_title: str) -> go.Figure:
     """Draw the error by group, its share of the records beside its name."""
     names = [
         f"{g} ({s:.2%})"
@@ -284,7 +284,7 @@ def group_error_chart(frame: pd.DataFrame, title: str) -> go.Figure:
         "hovertemplate": "%{customdata}: %{x:.2%}<extra></extra>",
     }
     group_axis = {
-        "title": {"text": escape_figure_text(title)},
+        "title": {"text": escape_figure_text(group_axis_title)},
         "autorange": "reversed",
     } | thinned_ticks(names, 30)
     error_title = "share counted at a wrong value"

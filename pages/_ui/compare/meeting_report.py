@@ -14,8 +14,8 @@ from dpcore import QueryRelease
 from dpcore.accuracy.meaning_of_epsilon import (
     EXAMPLE_SUSPICION,
     Promise,
-    format_one_in,
     format_percent,
+    format_rare_chance,
     format_times_in_100,
 )
 from dpcore.accuracy.promise_with_schema import promise_of
@@ -102,7 +102,7 @@ def render_report(table: Table, sweep: Sweep) -> str:
             )
         ),
         suspicion=format_percent(EXAMPLE_SUSPICION),
-        rarely=f" (except {format_one_in(Promise(1.0, delta).failure_probability)})"
+        rarely=f" (except {format_rare_chance(Promise(1.0, delta).failure_probability)})"
         if delta
         else "",
         odds=_guess_rate_lines(promises),

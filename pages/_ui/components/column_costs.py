@@ -11,7 +11,7 @@ import streamlit as st
 from dpcore.algorithms.schema_measurement.measurement_plan import VISIBLE_ROWS_SHARE, SchemaPlan
 from dpcore.schema.partial_schema import UnknownColumn
 
-from ..session.inert_text import escape_markdown, join_first_texts, printable_text
+from ..session.inert_text import escape_markdown, join_first_printable_texts, printable_text
 from .result_panels import draw_downloadable_table
 
 MAX_NAMES_CHARS = 400  # characters of names in one line
@@ -27,7 +27,7 @@ def draw_column_costs(cost_rows: Sequence[dict[str, str]]) -> None:
     for (charges, error_text), names in names_by_cost.items():
         per_column = " each" if len(names) > 1 and charges else ""
         st.markdown(
-            f"**{escape_markdown(join_first_texts(names, MAX_NAMES_CHARS), 600)}**: "
+            f"**{escape_markdown(join_first_printable_texts(names, MAX_NAMES_CHARS), 600)}**: "
             f"{escape_markdown(error_text, 600)}."
             + (f" *Cost{per_column}: {escape_markdown(charges, 400)}.*" if charges else "")
         )

@@ -26,7 +26,7 @@ from ..session import (
     Table,
     escape_markdown,
     is_stakeholder_view,
-    join_first_texts,
+    join_first_printable_texts,
     printable_text,
     session,
     visible_table,
@@ -232,7 +232,7 @@ def required_decisions(current: Table) -> Iterator[Decision]:
                 same_problems[0].message
                 if len(same_problems) == 1
                 else f"In {_column_count_text(names)} {PROBLEM_TEXTS[fixes[0]]}: "
-                f"{join_first_texts(names)}"
+                f"{join_first_printable_texts(names)}"
             )
             yield Decision(text, names, {repairs.FIX_LABELS[fix]: fix for fix in fixes})
 
@@ -279,7 +279,7 @@ def optional_decisions(current: Table) -> Iterator[Decision]:
             names_any_case,
         ),
         (
-            f"words for missing ({join_first_texts(sorted(missing_words), 40)})",
+            f"words for missing ({join_first_printable_texts(sorted(missing_words), 40)})",
             {repairs.FIX_LABELS[repairs.WORDS_AS_VALUES]: repairs.WORDS_AS_VALUES},
             names_with_missing,
         ),
@@ -288,7 +288,7 @@ def optional_decisions(current: Table) -> Iterator[Decision]:
             verb = "holds" if len(names) == 1 else "hold"
             columns_hold = f"{_column_count_text(names)} {verb}"
             yield Decision(
-                f"Optional: {columns_hold} {contents}: {join_first_texts(names)}",
+                f"Optional: {columns_hold} {contents}: {join_first_printable_texts(names)}",
                 names,
                 action_by_label,
                 is_required=False,
@@ -309,11 +309,9 @@ def draw_schema_summary(current: Table) -> None:
         if g.exclusion in IDENTIFIER_TEXTS and g.name not in current.entries
     )
     if people:
-        st.caption(
-            escape_markdown(
-                f"Not used, because they may identify people: {join_first_texts(people)}.", 400
-            )
-        )
+        names_text = join_first_printable_texts(people)
+        note = f"Not used, because they may identify people: {names_text}."
+        st.caption(escape_markdown(note, 400))
     if current.is_schema_inferred:
         guessed_text = (
             "Kinds and the choice of columns were guessed from "

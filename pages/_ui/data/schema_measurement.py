@@ -35,7 +35,7 @@ from ..jobs.table_changes import MAX_CONCURRENT_JOBS, THREAD_KIND, start_schema_
 from ..session import (
     Table,
     is_stakeholder_view,
-    join_first_texts,
+    join_first_printable_texts,
     printable_text,
     selected_share,
     session,
@@ -198,7 +198,7 @@ def _draw_trial_results(
             "column": printable_text(measured_column.column.name),
             "found": ("⚠ " if measured_column.found_nothing else "") + measured_column.description,
             "values": f"{measured_column.column.size:,}: "
-            f"{join_first_texts(measured_column.column.labels, 200)}",
+            f"{join_first_printable_texts(measured_column.column.labels, 200)}",
         }
         | ({REAL_ROWS: real_rows.get(measured_column.column.name, "")} if real_rows else {})
         for measured_column in trial.measured_schema.findings
@@ -293,7 +293,7 @@ def _describe_real_columns(
         values = entry.get("values")
         bounds = entry.get("edges") or [entry.get("low"), entry.get("high")]
         text = (
-            f"{len(values):,} values: {join_first_texts(values, 200)}"
+            f"{len(values):,} values: {join_first_printable_texts(values, 200)}"
             if values
             else f"{bounds[0]:g} to {bounds[-1]:g}"
         )

@@ -160,7 +160,7 @@ def _wanted_runs(figure: PaperFigure, n: int, runs: int) -> Iterator[PlannedRun]
             if figure.every == 1:
                 S = np.repeat(rows.values, rows.weights, axis=0)
                 initial_points = (1 - 2 * setting[1]) * S
-                algorithm = algorithm.with_initial_points(initial_points)
+                algorithm = algorithm.with_public_initial_points(initial_points)
             task = {
                 "algorithm": algorithm,
                 "problem": problem,

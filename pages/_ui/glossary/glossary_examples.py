@@ -7,7 +7,7 @@ from dpcore import ALGORITHMS, Budget, QueryRelease
 from dpcore.accuracy.meaning_of_epsilon import (
     Promise,
     describe_delta,
-    format_one_in,
+    format_rare_chance,
     format_times_in_100,
 )
 from dpcore.algorithms.algorithm import make_plan
@@ -62,7 +62,7 @@ def example_sentences() -> dict[str, str]:
         "A coin: 50. "
         "With Gaussian noise, as on Explore.",
         "δ": f"At δ = {describe_delta(DELTA)} a suspicion may rise further than promised "
-        f"{format_one_in(Promise(EXAMPLE_EPSILON, DELTA).failure_probability)}.",
+        f"{format_rare_chance(Promise(EXAMPLE_EPSILON, DELTA).failure_probability)}.",
         "composition": f"{release_count} releases of {epsilon_text} fit into a "
         "whole budget of "
         f"{format_setting(parameter_widgets.DEFAULT_TOTAL_BUDGET.epsilon)}, as Release begins: "

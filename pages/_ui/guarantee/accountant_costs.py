@@ -21,7 +21,7 @@ def draw_costs(budget: Budget, planned: PlannedRelease) -> None:
     """Draw the privacy curve of the plan by each accountant and the papers' closed forms."""
     left_column, right_column = st.columns(2, gap="large")
     deltas = planned.deltas
-    curves = planned.curves(1)
+    curves = planned.epsilon_curves_by_accountant(1)
     delta_index = nearest_delta_index(deltas, budget)
     with left_column:
         st.markdown(

@@ -44,7 +44,7 @@ class PlannedRelease:
     proof: Proof
     promise: Promise
 
-    def curves(self, times: int) -> dict[str, np.ndarray]:
+    def epsilon_curves_by_accountant(self, times: int) -> dict[str, np.ndarray]:
         """Return ε at the `deltas` by accountant, for the composition of `times` runs."""
         cache_key = (repr(self.charges), tuple(self.deltas), times, self.promise.delta)
         return session().memoize(
@@ -58,7 +58,9 @@ class PlannedRelease:
     def pairs(self, times: int) -> tuple[np.ndarray, np.ndarray]:
         """Return (ε, δ) pairs that the composition of `times` runs satisfies."""
         failure = math.fsum(c.times * c.spend.failure for c in self.charges) * times
-        return accountant_comparison.epsilon_delta_pairs(self.curves(times), self.deltas, failure)
+        return accountant_comparison.epsilon_delta_pairs(
+            self.epsilon_curves_by_accountant(times), self.deltas, failure
+        )
 
     def trade_off(self, alarms: np.ndarray, times: int) -> np.ndarray:
         """Return an attacker's least miss rate at each false-alarm rate in `alarms`.

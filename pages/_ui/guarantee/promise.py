@@ -208,7 +208,7 @@ def _draw_totals(budget: Budget, times: int, planned: PlannedRelease | None) -> 
         delta_index = np.searchsorted(planned.deltas, total) if total else 0
         costs = {
             name: float(c[delta_index])
-            for name, c in planned.curves(times).items()
+            for name, c in planned.epsilon_curves_by_accountant(times).items()
             if total or name == accountant_comparison.PURE
         }
         rows += [(cost, name, f"knows the noise of {planned.name}") for name, cost in costs.items()]

@@ -39,7 +39,7 @@ class ReleaseDesk:
         """Whether a release that is done is shown."""
         return self.job is not None and self.job.state == JobState.DONE
 
-    def offer(self, plan: Any) -> str:
+    def offer_token(self, plan: Any) -> str:
         """Return the one-time token that releases `plan`; "" if a release is under way or shown.
 
         Another plan gets a new token.

@@ -44,7 +44,7 @@ def draw_release_button(
     needs_reason: bool,
 ) -> None:
     """Offer the plan, and draw the button that releases it; blocked while a step is missing."""
-    token = desk.offer(plan_key)
+    token = desk.offer_token(plan_key)
     missing_steps = []
     if ledger is None:
         missing_steps.append("choose a folder")

@@ -129,7 +129,7 @@ def _filter_messages(receive: Receive) -> Receive:
     """
     page_query = ""
 
-    async def receive_filtered() -> Message:
+    async def receive_without_cache_clears() -> Message:
         nonlocal page_query
         message = await receive()
         while message.get("text") is not None:
@@ -152,7 +152,7 @@ def _filter_messages(receive: Receive) -> Receive:
             return message
         return {**message, "bytes": browser_message.SerializeToString()}
 
-    return receive_filtered
+    return receive_without_cache_clears
 
 
 def _unguessable_file_id(data: bytes, mimetype: str, filename: str | None = None) -> str:

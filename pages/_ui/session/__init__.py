@@ -17,7 +17,7 @@ from .inert_text import (
     escape_figure_text,
     escape_markdown,
     format_query_label,
-    join_first_texts,
+    join_first_printable_texts,
     printable_text,
 )
 from .schema_share import WHOLE_BUDGET_TEXT, selected_share, share_slider

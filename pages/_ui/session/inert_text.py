@@ -97,7 +97,7 @@ def escape_figure_text(text: object, max_chars: int = 32) -> str:
     )
 
 
-def join_first_texts(texts: Collection[object], max_chars: int = 80) -> str:
+def join_first_printable_texts(texts: Collection[object], max_chars: int = 80) -> str:
     """Return the first texts joined, up to `max_chars`, and how many more there are.
 
     At least one text is included.

@@ -13,7 +13,7 @@ from dpcore.algorithms.query_release.pmw import pass_levels
 from dpcore.privacy import mechanisms
 from dpcore.privacy.accounting import BoundedRange, Pure
 from dpcore.privacy.curators.table_curator import SPARSE_VECTOR_STEP
-from dpcore.privacy.statistics import AbsoluteErrors, SignedErrors, sparse_vector_scales
+from dpcore.privacy.statistics import AbsoluteErrors, SignedErrors, sparse_vector_laplace_scales
 from tests.privacy.enumerated_neighbours import curator_of
 from tests.small_problems import (
     BUDGETS,
@@ -118,7 +118,7 @@ def test_the_worst_case_needs_all_of_the_noise():
     ε = 1.0
     x = np.r_[np.full(many, 1.0), 0.0]
     y = np.r_[np.full(many, 0.0), 1.0]
-    threshold, scale = sparse_vector_scales(Δ, ε)
+    threshold, scale = sparse_vector_laplace_scales(Δ, ε)
     for share, kept in ((1.0, True), (0.5, False)):
         p, q = (law(v - 3, share * threshold, share * scale) for v in (x, y))
         assert (np.abs(np.log(p / q)).max() <= ε) == kept

@@ -21,7 +21,7 @@ from dpcore.evaluation.audit.output_likelihoods import (
 )
 from dpcore.evaluation.audit.transcript_test import (
     MIN_PROVEN_SHARES,
-    _AllCallsTest,
+    _AllMeasurementsTest,
     _record_script,
     _rows_from_counts,
     _SelectionTest,
@@ -62,7 +62,7 @@ def test_the_worst_tables_use_all_of_a_gaussian_promise_and_some_show_half_of_a_
     noise = script.plan.spend_types == {Gaussian}
     assert noise or name not in ("gaussian_maxent", "dpam", "residual", "private_evolution_table")
     found = (
-        [_AllCallsTest(script)]
+        [_AllMeasurementsTest(script)]
         if noise
         else [_SelectionTest(script_of(name, n=n), 60_000) for n in (8, 80)]
     )
@@ -122,7 +122,7 @@ def test_half_the_sensitivity_of_a_selection_is_seen():
 
 
 def test_the_bound_holds_with_the_stated_confidence():
-    test = _AllCallsTest(script_of("gaussian_maxent"))
+    test = _AllMeasurementsTest(script_of("gaussian_maxent"))
     rng = seeded(0)
     mu = 0.8
     missed = 0

@@ -143,13 +143,13 @@ class CliqueBudget:
         junction = build_junction_tree(self.domain.shape, required_axes)
         if self._model is None or junction != self._model.junction:
             self._model = JunctionTreeModel(self.domain, junction)
-            self.still_fits = fitting_candidates(
+            self.still_fits = fitting_candidate_mask(
                 self.candidates, self.still_fits, required_axes, junction, self.most
             )
         return self._model
 
 
-def fitting_candidates(
+def fitting_candidate_mask(
     candidates: Marginals,
     still_fits: Array,
     required_axes: list[Axes],
@@ -511,7 +511,7 @@ class _TreeSearch:
         table_starts = [table.start for table in self.pairs.tables]
         penalties = HIDDEN_NOISE_PENALTY * np.add.reduceat(visible_answers, table_starts)
         if len(self.pairs.tables) <= MAX_WEIGHED_TABLES:
-            fits = fitting_candidates(
+            fits = fitting_candidate_mask(
                 self.pairs,
                 self.weights > 0,
                 [*self.junction.cliques],
