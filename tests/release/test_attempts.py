@@ -118,7 +118,7 @@ def test_another_attempt_draws_the_very_same_in_another_process(here, monkeypatc
     ((drawn, answers),), first = drawings, np.load("drawn.npz")
     assert len(first.files) == len(drawn.measurements) + 2
     for i, measured in enumerate(drawn.measurements):
-        assert np.array_equal(first[f"arr_{i}"], measured.answers, equal_nan=True)
+        assert np.array_equal(first[f"arr_{i}"], measured.values, equal_nan=True)
     rows = [] if drawn.rows is None else [drawn.rows.to_csv(index=False)]
     assert first["answers"] == approx(answers, abs=1e-12), (
         "to the rounding of what follows the draw"
