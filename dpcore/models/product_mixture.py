@@ -101,9 +101,9 @@ class MixtureFit:
         self.t = 0
         self.mean = [np.zeros_like(x) for x in logits.parameters]
         self.square = [np.zeros_like(x) for x in logits.parameters]
-        self._distributions_from_logits()
+        self._recompute_distributions()
 
-    def _distributions_from_logits(self) -> None:
+    def _recompute_distributions(self) -> None:
         """Compute p, its logarithm, and the weights from the parameters."""
         x = self.logits.forward()
         x = x - self._combine_by_column(np.maximum, x)
@@ -153,4 +153,4 @@ class MixtureFit:
                 parameter -= (
                     rate * (mean / mean_correction) / (np.sqrt(square / square_correction) + 1e-12)
                 )
-            self._distributions_from_logits()
+            self._recompute_distributions()

@@ -71,7 +71,7 @@ def test_the_gradient_of_every_parameter_is_that_of_the_objective(where, make):
             sides = []
             for step in (1e-5, -1e-5):
                 parameter[...] = before + step * way
-                fit._update_distributions()
+                fit._recompute_distributions()
                 sides.append(fit.objective(targets, 2.5)[0])
             parameter[...] = before
             assert (sides[0] - sides[1]) / 2e-5 == approx(
