@@ -73,7 +73,8 @@ def build_parser() -> argparse.ArgumentParser:
     commands = root_parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
     help_formatter = argparse.RawDescriptionHelpFormatter
     for name, module in COMMANDS.items():
-        summary, _, examples = (module.__doc__ or "").partition("\n")
+        summary_lines, _, examples = (module.__doc__ or "").partition("\n\n")
+        summary = " ".join(summary_lines.split("\n"))
         command = commands.add_parser(
             name, help=summary, description=summary, epilog=examples, formatter_class=help_formatter
         )

@@ -1,7 +1,8 @@
-"""Answer questions from a real release, with intervals: for the table, and for the population it comes from.
+"""Answer questions from a real release, with intervals: for the table, and for the population it
+comes from.
 
-No row is read. The interval is exact where noisy tables give it. Columns that were not measured together get bounds
-that are never too narrow. Where nothing was measured, it says so.
+No row is read. The interval is exact where noisy tables give it. Columns that were not measured
+together get bounds that are never too narrow. Where nothing was measured, it says so.
 
 Two examples:
   python -m dpcore ask first 'sex = Female and age > 50'

@@ -1,8 +1,9 @@
-"""Play the distinguishing game against an algorithm: an empirical lower bound on ε beside its promise.
+"""Play the distinguishing game against an algorithm: an empirical lower bound on ε beside its
+promise.
 
-It sees what is released and guesses which of two neighbouring public tables was used, as often right as it can. Exit
-code 1 when that is more often than ε allows. --transcripts also judges all that leaves the curator, by its exact
-likelihood ratio.
+It sees what is released and guesses which of two neighbouring public tables was used, as often
+right as it can. Exit code 1 when that is more often than ε allows. --transcripts also judges all
+that leaves the curator, by its exact likelihood ratio.
 
 Two examples:
   python -m dpcore audit --algorithm dpfw --runs 4000

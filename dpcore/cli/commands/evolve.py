@@ -1,4 +1,5 @@
-"""Release points near private ones, and report their distance W1 to them (uses real data: for exploring).
+"""Release points near private ones, and report their distance W1 to them (uses real data: for
+exploring).
 
 Two examples:
   python -m dpcore evolve points.csv --ball 1 --algorithm private_evolution --epsilon 1 --delta 1e-6

@@ -1,4 +1,5 @@
-"""Learn a quantile, a mean, a classifier or a regression privately, and report its excess risk (uses real data).
+"""Learn a quantile, a mean, a classifier or a regression privately, and report its excess risk
+(uses real data).
 
 Two examples:
   python -m dpcore learn people.csv --schema s.json --task quantile:age:0.5 --epsilon 1

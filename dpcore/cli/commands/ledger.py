@@ -1,6 +1,7 @@
 """Show what a release ledger holds, or verify that nothing in it was changed.
 
-`verify` names changed, removed or inserted rows (exit code 1). With --receipt it also finds a ledger that was set back.
+`verify` names changed, removed or inserted rows (exit code 1). With --receipt it also finds a
+ledger that was set back.
 
 Two examples:
   python -m dpcore ledger show --ledger l.sqlite

@@ -1,9 +1,10 @@
-"""Find out what synthetic rows are good for, at several ε: models, links, tests (uses real data: for exploring).
+"""Find out what synthetic rows are good for, at several ε: models, links, tests (uses real data:
+for exploring).
 
-A quarter of the rows is held out before anything is released; models are tested on it (extra "models"). Beside each
-number are the real table's, that of a sample as exact as the release, and what knowing nothing gives. Files are kept
-up to date, so that an interrupted run goes on with --resume. For what TABLE and --queries may be, see:
-python -m dpcore run --help
+A quarter of the rows is held out before anything is released; models are tested on it (extra
+"models"). Beside each number are the real table's, that of a sample as exact as the release, and
+what knowing nothing gives. Files are kept up to date, so that an interrupted run goes on with
+--resume. For what TABLE and --queries may be, see: python -m dpcore run --help
 
 Two examples:
   python -m dpcore purposes people.csv --schema s.json --queries marginals:2 --algorithm aim --target income

@@ -1,18 +1,20 @@
 r"""Make one real release that keeps the promise: use the budget, draw noise once, write the files.
 
-The budget is used in the ledger before anything is drawn. The noise cannot be repeated once the folder is there, and
-no error is computed. The folder holds synthetic rows, weights, answers with standard errors, tests of links between
-columns, a card, release.json, which holds the whole claim, and verify.py, which checks it. It computes ε again from
-every use of the budget, follows all releases about the data set, and checks the signature of the ledger's owner (exit
-code 1 when something was changed). Whoever changes a folder may change the verify.py in it, so readers keep a copy of
-their own: python -I verify.py FOLDER --key HEX. The private key is beside the ledger. The public one is in
-signature.json: publish it elsewhere too.
+The budget is used in the ledger before anything is drawn. The noise cannot be repeated once the
+folder is there, and no error is computed. The folder holds synthetic rows, weights, answers with
+standard errors, tests of links between columns, a card, release.json, which holds the whole claim,
+and verify.py, which checks it. It computes ε again from every use of the budget, follows all
+releases about the data set, and checks the signature of the ledger's owner (exit code 1 when
+something was changed). Whoever changes a folder may change the verify.py in it, so readers keep a
+copy of their own: python -I verify.py FOLDER --key HEX. The private key is beside the ledger. The
+public one is in signature.json: publish it elsewhere too.
 
-The first release of a data set fixes its total budget, who is protected, and how releases add up. A release that
-fails later has still used its budget. One that was stopped, as by a full disk, is finished by the same command: it
-draws the same noise, whose key lies beside the ledger until then, and uses no more budget. Changed content needs
---new-version, which keeps the old budget. Exit code 3: the budget does not allow it. Noise is drawn without rounding
-where it can be; release.json names each law. For what TABLE and --queries may be, see: python -m dpcore run --help
+The first release of a data set fixes its total budget, who is protected, and how releases add up. A
+release that fails later has still used its budget. One that was stopped, as by a full disk, is
+finished by the same command: it draws the same noise, whose key lies beside the ledger until then,
+and uses no more budget. Changed content needs --new-version, which keeps the old budget. Exit code
+3: the budget does not allow it. Noise is drawn without rounding where it can be; release.json names
+each law. For what TABLE and --queries may be, see: python -m dpcore run --help
 
 Two examples:
   python -m dpcore release people.csv --schema s.json --queries marginals:2 --algorithm aim --epsilon 1 --delta 1e-9 \

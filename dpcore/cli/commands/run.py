@@ -1,9 +1,10 @@
-"""Run one algorithm on a table and report its error against the truth (uses real data: for exploring).
+"""Run one algorithm on a table and report its error against the truth (uses real data: for
+exploring).
 
-TABLE is a .csv, .tsv or .parquet file, an .xlsx file (extra "excel"), a folder of Parquet files, or a table in a
-database (extra "sql"): duckdb://FILE#TABLE or postgres://USER@HOST/DB#SCHEMA.TABLE. A folder and a large file are read
-in parts, so that memory does not grow with the rows, and every number is the one that the whole table gives. A
-database counts by itself, and only counts leave it.
+TABLE is a .csv, .tsv or .parquet file, an .xlsx file, a folder of Parquet files, or
+a table in a database (extra "sql"): duckdb://FILE#TABLE or postgres://USER@HOST/DB#SCHEMA.TABLE. A
+folder and a large file are read in parts, so that memory does not grow with the rows, and every
+number is the one that the whole table gives. A database counts by itself, and only counts leave it.
 
 What --queries may ask; given several times, all of it is asked together:
   marginals:3                   all tables of three columns
@@ -17,9 +18,9 @@ What --queries may ask; given several times, all of it is asked together:
                                 one question: = != < <= > >=, between ... and ..., in (...), is missing, and, or,
                                 not, parentheses; names and values with spaces in double quotes
 
---start gives a public table of the same schema, or rows of an earlier release, to begin with. It costs nothing and is
-not protected. --person and --most-rows protect people with several rows: further rows are left out, and the noise
-grows with that number.
+--start gives a public table of the same schema, or rows of an earlier release, to begin with. It
+costs nothing and is not protected. --person and --most-rows protect people with several rows:
+further rows are left out, and the noise grows with that number.
 
 Two examples:
   python -m dpcore run people.csv --schema s.json --queries marginals:3 --algorithm aim --epsilon 1

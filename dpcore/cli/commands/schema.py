@@ -1,6 +1,8 @@
-"""Propose a schema for a table; bounds stay null, unless they are measured with --private, or filled in with --peek.
+"""Propose a schema for a table; bounds stay null, unless they are measured with --private, or
+filled in with --peek.
 
-A schema is public: it says what is public knowledge about the columns, so it must not be taken from the data.
+A schema is public: it says what is public knowledge about the columns, so it must not be taken from
+the data.
 
   {"columns": {
     "sex":    {"kind": "categorical", "values": ["Female", "Male"]},
@@ -13,16 +15,18 @@ A schema is public: it says what is public knowledge about the columns, so it mu
     {"order": ["first_year", "last_year"]}]}
 
 Missing values and values out of range are refused unless the column says "missing": "category" or
-"out_of_range": "clip". Columns that are not in the schema are never read. "read" says how a value is read first: year,
-month, weekday or hour of y-m-d, d/m/y or m/d/y; "amount, decimal point" or "amount, decimal comma"; "any case"; or of
-codes "first character", "first 2 characters" and so on, up to 6. A plain file {"name": size, ...} of integer codes
-works too.
+"out_of_range": "clip". Columns that are not in the schema are never read. "read" says how a value
+is read first: year, month, weekday or hour of y-m-d, d/m/y or m/d/y; "amount, decimal point" or
+"amount, decimal comma"; "any case"; or of codes "first character", "first 2 characters" and so on,
+up to 6. A plain file {"name": size, ...} of integer codes works too.
 
-Constraints say which combinations cannot occur. {"from": 20, "to": 29} names the bins that lie wholly there, null
-the missing values. No synthetic row breaks a constraint. A real row that breaks one is counted as it is.
+Constraints say which combinations cannot occur. {"from": 20, "to": 29} names the bins that lie
+wholly there, null the missing values. No synthetic row breaks a constraint. A real row that breaks
+one is counted as it is.
 
-What nobody knows may be written "values": "private" or "bounds": "private" (with "bins": 16, or "private" for bins of
-about as many rows each). run, sweep and release then measure it first, with part of the same budget.
+What nobody knows may be written "values": "private" or "bounds": "private" (with "bins": 16, or
+"private" for bins of about as many rows each). run, sweep and release then measure it first, with
+part of the same budget.
 
 Two examples:
   python -m dpcore schema people.csv > schema.json

@@ -1,4 +1,5 @@
-"""Score another tool's synthetic table against the real one (uses real data), on the same questions and baselines.
+"""Score another tool's synthetic table against the real one (uses real data), on the same questions
+and baselines.
 
 For what --queries may ask, see: python -m dpcore run --help
 

@@ -1,9 +1,11 @@
-"""Run several algorithms at several ε with several seeds, and compare their errors (uses real data: for exploring).
+"""Run several algorithms at several ε with several seeds, and compare their errors (uses real data:
+for exploring).
 
-Every algorithm runs at every ε with every seed. The numbers are those of `run`. Files are kept up to date, so that an
-interrupted sweep goes on with --resume. --scheduler tls://HOST:PORT (extra "cluster") runs it on a Dask cluster, to
-which the chosen columns are sent; without TLS only an address of this machine is taken. For what TABLE and --queries
-may be, see: python -m dpcore run --help
+Every algorithm runs at every ε with every seed. The numbers are those of `run`. Files are kept up
+to date, so that an interrupted sweep goes on with --resume. --scheduler tls://HOST:PORT (extra
+"cluster") runs it on a Dask cluster, to which the chosen columns are sent; without TLS only an
+address of this machine is taken. For what TABLE and --queries may be, see: python -m dpcore run
+--help
 
 Two examples:
   python -m dpcore sweep people.csv --schema s.json --queries marginals:2 --algorithms dpfw,mwem --json o.json
