@@ -58,13 +58,9 @@ def threshold_parameters(spend: Gaussian | Approximate, group: int) -> tuple[flo
     else:
         scale = math.sqrt(2) * group / spend.mu
     low = int(scale // 4)
-    return (
-        scale,
-        low,
-        low
-        + group
-        + mechanisms.noise_tail_bound(scale, spend.failure / group, spend.has_laplace_noise),
-    )
+    tail = mechanisms.noise_tail_bound(scale, spend.failure / group, spend.has_laplace_noise)
+    threshold = low + group + tail
+    return scale, low, threshold
 
 
 class ColumnCurator(BudgetedCurator):

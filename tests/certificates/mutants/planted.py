@@ -33,9 +33,9 @@ MUTANTS = {
         "tests/privacy/test_mechanisms.py::test_additive_noise_has_the_claimed_scale",
     ),
     "deviation of Laplace noise": (  # noise scale as variance
-        "privacy/measurement.py",
-        "(math.sqrt(2) if isinstance(spend, Pure) else 1.0)",
-        "(2.0 if isinstance(spend, Pure) else 1.0)",
+        "privacy/accounting/events.py",
+        "stddev_per_scale = math.sqrt(2)",
+        "stddev_per_scale = 2.0",
         "tests/privacy/test_measurement.py::test_the_noise_that_is_drawn_has_the_deviation_that_is_said",
     ),
     "the same noise in every draw": (  # a seed reused between draws
@@ -128,8 +128,8 @@ MUTANTS = {
     ),
     "a threshold that forgets the neighbours' rows": (  # off by one in the range of a discrete draw
         "privacy/curators/column_curator.py",
-        "low + group + mechanisms",
-        "low + group - 1 + mechanisms",
+        "threshold = low + group + tail",
+        "threshold = low + group - 1 + tail",
         "tests/privacy/curators/test_column_curator.py::test_a_value_that_a_neighbour_lacks_passes_as_rarely_as_was_paid_for",
     ),
     "noise that is rounded down": (  # float tails

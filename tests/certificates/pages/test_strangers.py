@@ -52,7 +52,7 @@ def test_no_page_opens_the_ledger_for_a_stranger(released, monkeypatch):
     def opens(*_args, **_options):
         raise AssertionError("the ledger was opened")
 
-    for name in ("Store", "is_new"):
+    for name in ("LedgerStore", "is_new_ledger"):
         monkeypatch.setattr(shared_ledger, name, opens)
     app = released[1]
     for page in sorted(Path(ROOT / "pages").glob("*.py")):
