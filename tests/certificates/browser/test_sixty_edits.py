@@ -5,9 +5,17 @@ another journey.
 import pytest
 
 from tests.random_typist import Typist
+from tests.running_app import serve_app
 from tests.small_problems import parametrize
 
 EDITS = 60
+
+
+@pytest.fixture(scope="module")
+def server(chromium, tmp_path_factory):
+    """The address of an app of its own: runs that earlier tests left would keep a person waiting."""
+    with serve_app(tmp_path_factory.mktemp("server") / "log") as app:
+        yield f"http://localhost:{app.port}"
 
 
 @parametrize("seed", [2])
