@@ -1,8 +1,10 @@
 """A sweep on a real local cluster: identical points, and no table in the clear."""
 
 import itertools
+import os
 import warnings
 from contextlib import closing
+from unittest import mock
 
 import numpy as np
 import pandas as pd
@@ -48,7 +50,8 @@ def workers(count):
 
 @module_fixture
 def cluster():
-    with warnings.catch_warnings():
+    """Two workers; afterwards the environment is as before, in which a cluster limits threads."""
+    with mock.patch.dict(os.environ), warnings.catch_warnings():
         warnings.simplefilter("ignore")
         with workers(2) as local:
             yield local
