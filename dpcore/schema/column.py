@@ -11,6 +11,7 @@ import pandas as pd
 
 from ..core.errors import InputError, shorten
 from ..core.types import Array, Rng, Texts, by_name
+from .bin_curve import BinCurve, fit_bin_curve
 from .cell_text import (
     MISSING_TEXTS,
     canonical_text_of_value,
@@ -279,8 +280,22 @@ class Column:
             codes = (numbers - low).astype(np.int64)
         return codes, absent, outside
 
-    def decode(self, codes: Array, rng: Rng) -> pd.Series:
-        """Return values (n,) for codes (n,), drawn uniformly within each bin.
+    def fit_bin_curve(self, codes: Array) -> BinCurve | None:
+        """Return how numbers lie in the bins of rows with codes (n,); None where they lie evenly.
+
+        See `bin_curve`. Categories and single whole numbers have no bins to lie in.
+        """
+        if self.values or not self.edges:
+            return None
+        edges = np.asarray(self.edges, dtype=float)
+        if not self.is_real_valued:
+            first, after_last = self.whole_number_ranges
+            edges = np.append(first, after_last[-1]).astype(float)
+        counts = np.bincount(codes, minlength=self.size)[: self.nonmissing_size]
+        return fit_bin_curve(edges, counts)
+
+    def decode(self, codes: Array, rng: Rng, curve: BinCurve | None = None) -> pd.Series:
+        """Return values (n,) for codes (n,), drawn within each bin along a curve, or evenly.
 
         Whole numbers stay whole, missing stays missing.
         """
@@ -291,23 +306,30 @@ class Column:
             values = pd.Series(np.array(self.values, dtype=None if all_whole else object)[codes])
         elif self.is_real_valued:
             edges = np.asarray(self.edges)
-            draws = rng.uniform(
-                edges[codes], edges[codes + 1]
-            )  # may round up to the next bin's edge
-            values = pd.Series(np.minimum(draws, np.nextafter(edges[codes + 1], edges[codes])))
+            low = edges[codes]
+            high = edges[codes + 1]
+            draws = rng.uniform(low, high) if curve is None else curve.draw(codes, rng)
+            # a draw may be rounded up to the next bin's edge
+            values = pd.Series(np.minimum(draws, np.nextafter(high, low)))
         else:
             first, after_last = self.whole_number_ranges
-            values = pd.Series(rng.integers(first[codes], after_last[codes]))
+            low = first[codes]
+            high = after_last[codes]
+            if curve is None:
+                draws = rng.integers(low, high)
+            else:
+                draws = np.clip(curve.draw(codes, rng).astype(np.int64), low, high - 1)
+            values = pd.Series(draws)
         if absent.any():
             values = (values.astype("Int64") if values.dtype.kind == "i" else values).mask(absent)
         return values.rename(self.name)
 
-    def decode_rounded(self, codes: Array, rng: Rng) -> pd.Series:
+    def decode_rounded(self, codes: Array, rng: Rng, curve: BinCurve | None = None) -> pd.Series:
         """Return the values of `decode`, with numbers of bins rounded down to `decimal_places`.
 
         These are the digits that the numbers are worth.
         """
-        values = self.decode(codes, rng)
+        values = self.decode(codes, rng, curve)
         if not self.is_real_valued or self.decimal_places is None:
             return values
         steps_per_unit = 10.0**self.decimal_places

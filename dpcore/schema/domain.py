@@ -11,6 +11,7 @@ import pandas as pd
 
 from ..core.errors import InputError, require_two_rows
 from ..core.types import Array, Axes, Rng, Shape, Tables, Texts, frozen, value_object
+from .bin_curve import BinCurve
 from .column import Column
 from .constraints import (
     Constraint,
@@ -301,7 +302,7 @@ class Domain:
         return np.column_stack(np.unravel_index(cells, self.shape))
 
     def decode(self, codes: Array, rng: Rng) -> pd.DataFrame:
-        """Return a table for codes (n, d), with numbers drawn uniformly in their bins."""
+        """Return a table for codes (n, d), with numbers drawn evenly in their bins."""
         return pd.DataFrame(
             {c.name: c.decode(codes[:, i], rng) for i, c in enumerate(self.columns)}
         )
@@ -309,41 +310,53 @@ class Domain:
     def decode_rounded(self, codes: Array, rng: Rng) -> pd.DataFrame:
         """Return a table for codes (n, d) as synthetic rows show it, with rounded numbers.
 
-        It is that of `decode`, rounded to each column's `decimal_places`. No row breaks a
-        constraint: those that would are replaced by others of these rows, and numbers are drawn in
-        order.
+        Numbers lie along the curve that these rows' counts suggest (`bin_curve`), rounded to each
+        column's `decimal_places`. No row breaks a constraint: those that would are replaced by
+        others of these rows, and numbers are drawn in order.
         """
         if self.allowed_tables:
             codes = replace_impossible_rows(
                 codes, self.possible_rows_mask(codes), self.example_possible_row, rng
             )
+        curves = [c.fit_bin_curve(codes[:, i]) for i, c in enumerate(self.columns)]
         frame = pd.DataFrame(
-            {c.name: c.decode_rounded(codes[:, i], rng) for i, c in enumerate(self.columns)}
+            {
+                c.name: c.decode_rounded(codes[:, i], rng, curves[i])
+                for i, c in enumerate(self.columns)
+            }
         )
         for constraint in self.constraints:
             if isinstance(constraint, OrderedColumns):
-                self._redraw_in_order(frame, codes, constraint.columns, rng)
+                self._redraw_in_order(frame, codes, curves, constraint.columns, rng)
         return frame
 
     def _redraw_in_order(
-        self, frame: pd.DataFrame, codes: Array, names: Sequence[str], rng: Rng
+        self,
+        frame: pd.DataFrame,
+        codes: Array,
+        curves: Sequence[BinCurve | None],
+        names: Sequence[str],
+        rng: Rng,
     ) -> None:
         """Draw the numbers of these columns again until they never fall along a row.
 
         They stay within their cells.
         """
         axes = self.axes(names)
-        columns = [(self.columns[a], codes[:, a]) for a in axes]
+        columns = [(self.columns[a], codes[:, a], curves[a]) for a in axes]
 
         def redraw(rows: Array) -> Array:
-            cells = (c.decode_rounded(column_codes[rows], rng) for c, column_codes in columns)
+            cells = (
+                c.decode_rounded(column_codes[rows], rng, curve)
+                for c, column_codes, curve in columns
+            )
             return np.column_stack([cell.to_numpy(dtype=float, na_value=np.nan) for cell in cells])
 
         values = frame[[*names]].to_numpy(dtype=float, na_value=np.nan)
         lows = np.column_stack(
             [
                 np.append(c.number_ranges[0], np.nan)[np.minimum(column_codes, c.nonmissing_size)]
-                for c, column_codes in columns
+                for c, column_codes, _ in columns
             ]
         )
         values, changed = put_rows_in_order(values, lows, redraw)
