@@ -21,7 +21,7 @@ from ..core.numbers import check_synthetic_row_count
 from ..core.provenance import Provenance
 from ..core.types import Array, Rng, Texts, frozen
 from ..models.releases import Release
-from ..privacy.accounting import Accountant, Budget, Plan, PrivacySpent, Spend, budget_warnings
+from ..privacy.accounting import Budget, Plan, PrivacySpent, Spend, budget_warnings
 from ..privacy.curators.curator_of_problem import make_curator
 from ..privacy.noisy_answers import NoisyAnswers
 from ..queries import Marginals, Workload
@@ -109,17 +109,15 @@ class Run:
         self.stopped = False
         self._iterator = self._run_steps()
         self._peak: PeakMemory | None = None
-        self._accountant_and_spent: tuple[Accountant, PrivacySpent] | None = None
+        self._spent = self._curator.spent
 
     @property
     def spent(self) -> PrivacySpent:
-        """The budget spent so far by the ledger; equal charges give the identical object."""
-        ledger = self._curator.budget_meter
-        cached = self._accountant_and_spent
-        if cached is None or cached[0] != ledger.accountant:
-            cached = ledger.accountant, ledger.spent
-            self._accountant_and_spent = cached
-        return cached[1]
+        """The budget spent so far; without a further charge it is the identical object."""
+        spent = self._curator.spent
+        if spent != self._spent:
+            self._spent = spent
+        return self._spent
 
     @property
     def promise(self) -> Promise:

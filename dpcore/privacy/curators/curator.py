@@ -14,7 +14,7 @@ from ...data.sources.gathered_counts import GatheredCounts
 from ...schema.domain import Countable
 from .. import exact_samplers, mechanisms, noise_grid
 from ..accounting.budget import Budget
-from ..accounting.budget_meter import BudgetMeter, Plan, PlannedEvent
+from ..accounting.budget_meter import BudgetMeter, Plan, PlannedEvent, PrivacySpent
 from ..accounting.events import (
     Approximate,
     BoundedRange,
@@ -89,6 +89,11 @@ class BudgetedCurator:
     def budget_meter(self) -> BudgetMeter:
         """A copy of the ledger as of now; changing the copy gives no budget back."""
         return self._ledger.readonly_copy(self._plan)
+
+    @property
+    def spent(self) -> PrivacySpent:
+        """The total spent so far, anew at each call: changing it gives no budget back."""
+        return self._ledger.spent
 
     @property
     def exact_draw_counts(self) -> Counter[str]:

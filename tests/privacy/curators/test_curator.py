@@ -267,6 +267,7 @@ def test_nothing_of_the_records_is_to_be_seen_from_outside():
     for verb in verbs:
         del seen[verb]
     assert seen.pop("budget_meter").plan is seen.pop("plan")
+    assert seen.pop("spent") == curator.budget_meter.spent, "sums of public charges"
     assert seen.pop("exact_draw_counts") == {"exponential mechanism": 1}, (
         "how often each law was drawn"
     )
