@@ -107,11 +107,11 @@ def _noise_text(curator: Curator) -> str:
 
 def _schema_noise_text(ready: MeasuredSchemaRelease) -> str:
     """Return a text saying what was drawn for the schema, exactly or in floating point."""
-    if not ready.schema_plan.exact:
+    if not ready.composed_plan.first.exact:
         return FLOAT_NOISE_TEXT.format(entropy.GENERATOR_NAME)
     noise_names = {
         "Laplace noise" if c.spend.has_laplace_noise else "Gaussian noise"
-        for c in ready.schema_plan.planned_events
+        for c in ready.composed_plan.first.planned_events
     }
     return EXACT_NOISE_TEXT.format(
         " and ".join(sorted(noise_names)), "counts", entropy.GENERATOR_NAME

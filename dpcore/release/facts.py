@@ -11,7 +11,7 @@ import numpy as np
 import scipy
 
 from ..algorithms import registered_name
-from ..algorithms.schema_measurement.measure_schema import ColumnFindings
+from ..algorithms.schema_measurement.column_findings import ColumnFindings
 from ..core.types import Json
 from ..privacy.accounting import Plan, events_of_plan, events_to_json
 from ..schema.domain import Domain
@@ -141,7 +141,7 @@ def _promise_facts(ready: PreparedRelease) -> Json:
     planned_events = events_of_plan(ready.plan)
     if isinstance(ready, MeasuredSchemaRelease):
         planned_events = (*ready.measured_events, *planned_events)
-        accountant = ready.division.accounting.of_events(planned_events)
+        accountant = type(ready.composed_plan.accountant).of_events(planned_events)
     return {
         "epsilon": ready.request.budget.epsilon,
         "delta": ready.request.budget.delta,

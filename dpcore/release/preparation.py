@@ -15,14 +15,16 @@ import pandas as pd
 from ..accuracy.work_forecast import forecast_affordable_run
 from ..algorithms import registered_name
 from ..algorithms.algorithm import make_plan
-from ..algorithms.schema_measurement.measure_schema import MeasuredSchema, measure_schema
-from ..algorithms.schema_measurement.measurement_plan import (
-    BudgetDivision,
-    SchemaPlan,
-    check_joint_cost,
-    choose_schema_share,
-    plan_schema,
-    plan_within_division,
+from ..algorithms.schema_measurement.measure_columns import (
+    MeasuredSchema,
+    measure_schema,
+    plan_measurement,
+)
+from ..algorithms.schema_measurement.split_budget import (
+    SplitBudget,
+    fit_split,
+    plan_second,
+    split_for_schema,
     with_exact_noise,
 )
 from ..core.errors import InputError
@@ -31,10 +33,17 @@ from ..data.privacy_unit import PrivacyUnit
 from ..data.sources.gathered_counts import GatheredCounts, gather
 from ..data.sources.limited_rows_source import limit_source
 from ..data.sources.source import Source
-from ..privacy.accounting import EventCounts, Filtered, Plan, Setting, worst_case_events
+from ..privacy.accounting import (
+    ComposedPlan,
+    EventCounts,
+    Filtered,
+    Plan,
+    Setting,
+    worst_case_events,
+)
 from ..privacy.curators.column_curator import ColumnCurator
 from ..privacy.curators.curator import require_single_rows
-from ..problems import QueryRelease
+from ..problems import ColumnMeasurement, QueryRelease
 from ..queries import Workload
 from ..schema.column_texts import ColumnTexts
 from ..schema.domain import Domain, Rows
@@ -93,19 +102,20 @@ class PartialSchemaRelease(PreparedRelease):
     workload_for: WorkloadForDomain
     schema_budget_share: float | None
     column_texts: list[ColumnTexts]
-    division: BudgetDivision
-    schema_plan: SchemaPlan
+    split: SplitBudget
+    schema_problem: ColumnMeasurement
+    schema_plan: Plan
 
     def measure(self, noise: Rng) -> MeasuredSchema:
         """Measure the schema; to be called only after the charge."""
         curator = ColumnCurator(
             self.column_texts,
             self.problem.n,
-            self.schema_plan.plan,
+            self.schema_plan,
             noise,
             group=self.problem.group,
         )
-        return measure_schema(self.schema, self.schema_plan, curator)
+        return measure_schema(self.schema, self.schema_problem, self.schema_plan, curator)
 
     def with_measured_schema(self, measured_schema: MeasuredSchema) -> "MeasuredSchemaRelease":
         """Return the release with its measured schema.
@@ -117,12 +127,10 @@ class PartialSchemaRelease(PreparedRelease):
             request.unit.bound_contributions(request.table, measured_schema.domain.names)
         )
         problem = _checked_release_problem(request, self.problem.n)
-        plan = plan_within_division(
-            request.algorithm, problem, self.division, exact=self.schema_plan.plan.exact
-        )
+        schema_plan = self.schema_plan
+        plan = plan_second(request.algorithm, problem, self.split, exact=schema_plan.exact)
         request.check_exact_noise(plan.exact)
-        schema_plan = self.schema_plan.plan
-        check_joint_cost(self.division, schema_plan, plan, request.algorithm.adaptive)
+        composed_plan = schema_plan.then(plan, request.budget, adaptive=request.algorithm.adaptive)
         allows_failure = schema_plan.budget.delta > 0
         events = tuple(
             (Filtered(c.spend.rho, c.spend.failure) if allows_failure else c.spend, c.times)
@@ -135,8 +143,7 @@ class PartialSchemaRelease(PreparedRelease):
             plan,
             self.events,
             measured_schema,
-            schema_plan,
-            self.division,
+            composed_plan,
             events,
         )
 
@@ -149,8 +156,7 @@ class MeasuredSchemaRelease(PreparedRelease):
     """
 
     measured_schema: MeasuredSchema
-    schema_plan: Plan
-    division: BudgetDivision
+    composed_plan: ComposedPlan
     measured_events: EventCounts
 
 
@@ -236,23 +242,23 @@ def prepare_with_partial_schema(
     columns = schema.unknown_columns
     problem = _checked_release_problem(request, n)
     exact = request.noise != "float"
-    share = choose_schema_share(
-        columns, schema_budget_share, n, max_rows_per_person, request.budget
-    )
-    division, plan = share.divide_and_plan(request.algorithm, problem, request.budget, exact=exact)
+    split = split_for_schema(columns, schema_budget_share, n, max_rows_per_person, request.budget)
+    split, plan = fit_split(request.algorithm, problem, split, exact=exact)
     request.check_exact_noise(plan.exact)
-    schema_plan = plan_schema(columns, n, max_rows_per_person, division, exact=exact)
+    schema_problem = ColumnMeasurement(columns, n, max_rows_per_person)
+    schema_plan = plan_measurement(schema_problem, split, exact=exact)
     return PartialSchemaRelease(
         request,
         problem,
         table_rows.rows,
         plan,
-        division.reserved_events,
+        split.reserved_events,
         schema,
         workload_for,
         schema_budget_share,
         table_rows.column_texts,
-        division,
+        split,
+        schema_problem,
         schema_plan,
     )
 

@@ -143,15 +143,13 @@ def _utility(
 
 def _write_documents(draft_folder: Path, ready: PreparedRelease, facts: Json, number: int) -> None:
     """Write the pages about a release, its entry for a registry, and the program that checks it."""
-    schema_step = (
-        (ready.schema_plan, ready.division) if isinstance(ready, MeasuredSchemaRelease) else None
-    )
+    composed_plan = ready.composed_plan if isinstance(ready, MeasuredSchemaRelease) else None
     proof_text = derive_proof(
         facts["made_by"]["algorithm"],
         ready.request.algorithm,
         ready.plan,
         ready.problem,
-        schema_step,
+        composed_plan,
     )
     documents = {
         "card.html": card_page(facts, number),

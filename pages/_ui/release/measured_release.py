@@ -7,7 +7,7 @@ import pandas as pd
 import streamlit as st
 
 from dpcore import Budget, PrivacyUnit, read_queries
-from dpcore.algorithms.schema_measurement.measurement_plan import default_schema_share
+from dpcore.algorithms.schema_measurement.split_budget import default_schema_share
 from dpcore.core.job import Job
 from dpcore.core.provenance import Provenance
 from dpcore.release.preparation import (
@@ -65,9 +65,7 @@ def draw_measurement_preview(ready: PartialSchemaRelease) -> None:
 
     It also says with which placeholders the plan below is made.
     """
-    schema_plan = ready.schema_plan
-    division = ready.division
-    schema_part = division.schema_cost / (division.schema_cost + division.algorithm_cost)
+    schema_part = ready.split.share
     draw_heading(
         "The schema is measured first",
         Provenance.REAL_DATA if ready.schema.placeholder.peeked else Provenance.PUBLIC,
@@ -81,12 +79,14 @@ def draw_measurement_preview(ready: PartialSchemaRelease) -> None:
         "made anew in the schema that is found, within the same budget. Questions are read in "
         "that schema."
     )
-    column_costs.draw_column_costs(column_costs.column_cost_rows(schema_plan.columns, schema_plan))
+    problem = ready.schema_problem
+    cost_rows = column_costs.column_cost_rows(problem.columns, problem, ready.schema_plan)
+    column_costs.draw_column_costs(cost_rows)
 
 
 def total_epsilon(ready: PartialSchemaRelease) -> float:
     """Return the ε reserved: all that schema and algorithm may ever spend."""
-    accountant = ready.division.accounting.of_events(ready.events)
+    accountant = ready.split.accounting.of_events(ready.events)
     return accountant.epsilon(ready.request.budget.delta)
 
 

@@ -395,7 +395,7 @@ def draw_plan_details(ready: PreparedRelease, plan_key: tuple) -> None:
     if isinstance(ready, PartialSchemaRelease):
         measured_release.draw_measurement_preview(ready)
         costs = f"Schema and algorithm may cost ε = {measured_release.total_epsilon(ready):.6g}"
-        accounting = ready.division.accounting.name
+        accounting = ready.split.accounting.name
     else:
         costs = f"The plan costs ε = {plan.accountant.epsilon(budget.delta):.6g}"
         accounting = plan.accountant.name
