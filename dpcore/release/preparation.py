@@ -59,14 +59,65 @@ EXACT_NOISE_REASON = (
 
 
 @frozen
+class SchemaMeasurement:
+    """The measurement of a release's partial schema: its plan, and what it found.
+
+    `workload_for` reads the queries in the measured schema, and `budget_share` is the given part of
+    the budget that measures it, None for the usual one. `result` is None until it is measured.
+    """
+
+    schema: PartialSchema
+    workload_for: WorkloadForDomain
+    budget_share: float | None
+    column_texts: list[ColumnTexts]
+    split: SplitBudget
+    problem: ColumnMeasurement
+    plan: Plan
+    result: MeasuredSchema | None = None
+
+    def measure(self, noise: Rng) -> MeasuredSchema:
+        """Measure the schema; to be called only after the charge."""
+        problem = self.problem
+        curator = ColumnCurator(self.column_texts, problem.n, self.plan, noise, group=problem.group)
+        return measure_schema(self.schema, problem, self.plan, curator)
+
+    @property
+    def events(self) -> EventCounts:
+        """The events that are charged for it; their failure probabilities add up unchanged."""
+        allows_failure = self.plan.budget.delta > 0
+        return tuple(
+            (Filtered(c.spend.rho, c.spend.failure) if allows_failure else c.spend, c.times)
+            for c in self.plan.planned_events
+        )
+
+
+@frozen
 class PreparedRelease:
-    """A request checked against table and schema, and planned; nothing is drawn or charged."""
+    """A request checked against table and schema, and planned; nothing is drawn or charged.
+
+    `events` are all that it may ever spend. With a `schema_measurement` that is still to be made,
+    `problem`, `rows` and `plan` are placeholders, made of public facts alone.
+    """
 
     request: ReleaseRequest
     problem: QueryRelease
     rows: Rows | GatheredCounts
     plan: Plan
     events: EventCounts
+    schema_measurement: SchemaMeasurement | None = None
+
+    @property
+    def composed_plan(self) -> ComposedPlan | None:
+        """The plans of the schema and of the algorithm, within one budget; None without the first.
+
+        Raises BudgetError where both together exceed the budget.
+        """
+        if self.schema_measurement is None:
+            return None
+        request = self.request
+        return self.schema_measurement.plan.then(
+            self.plan, request.budget, adaptive=request.algorithm.adaptive
+        )
 
     def reserve(
         self, store: LedgerStore, *, preview: bool = False, **extra_settings: str
@@ -87,77 +138,27 @@ class PreparedRelease:
             preview=preview,
         )
 
-
-@frozen
-class PartialSchemaRelease(PreparedRelease):
-    """A prepared release whose schema is still to be measured.
-
-    `problem`, `rows` and `plan` are placeholders, made of public facts alone. `events` are all that
-    schema and algorithm may ever spend; `workload_for` reads the queries in the measured schema,
-    and `schema_budget_share` is the given part of the budget that measures it, None for the usual
-    one.
-    """
-
-    schema: PartialSchema
-    workload_for: WorkloadForDomain
-    schema_budget_share: float | None
-    column_texts: list[ColumnTexts]
-    split: SplitBudget
-    schema_problem: ColumnMeasurement
-    schema_plan: Plan
-
-    def measure(self, noise: Rng) -> MeasuredSchema:
-        """Measure the schema; to be called only after the charge."""
-        curator = ColumnCurator(
-            self.column_texts,
-            self.problem.n,
-            self.schema_plan,
-            noise,
-            group=self.problem.group,
-        )
-        return measure_schema(self.schema, self.schema_problem, self.schema_plan, curator)
-
-    def with_measured_schema(self, measured_schema: MeasuredSchema) -> "MeasuredSchemaRelease":
-        """Return the release with its measured schema.
+    def with_measured_schema(
+        self, measurement: SchemaMeasurement, measured_schema: MeasuredSchema
+    ) -> "PreparedRelease":
+        """Return the release with the schema that its measurement found.
 
         InputError where the schema is too large, or leaves no query.
         """
-        request = replace(self.request, workload=self.workload_for(measured_schema.domain))
+        request = replace(self.request, workload=measurement.workload_for(measured_schema.domain))
         rows = measured_schema.domain.encode(
             request.unit.bound_contributions(request.table, measured_schema.domain.names)
         )
         problem = _checked_release_problem(request, self.problem.n)
-        schema_plan = self.schema_plan
-        plan = plan_second(request.algorithm, problem, self.split, exact=schema_plan.exact)
+        plan = plan_second(
+            request.algorithm, problem, measurement.split, exact=measurement.plan.exact
+        )
         request.check_exact_noise(plan.exact)
-        composed_plan = schema_plan.then(plan, request.budget, adaptive=request.algorithm.adaptive)
-        allows_failure = schema_plan.budget.delta > 0
-        events = tuple(
-            (Filtered(c.spend.rho, c.spend.failure) if allows_failure else c.spend, c.times)
-            for c in schema_plan.planned_events
+        # raises where both together need more than the budget: nothing is drawn then
+        measurement.plan.then(plan, request.budget, adaptive=request.algorithm.adaptive)
+        return PreparedRelease(
+            request, problem, rows, plan, self.events, replace(measurement, result=measured_schema)
         )
-        return MeasuredSchemaRelease(
-            request,
-            problem,
-            rows,
-            plan,
-            self.events,
-            measured_schema,
-            composed_plan,
-            events,
-        )
-
-
-@frozen
-class MeasuredSchemaRelease(PreparedRelease):
-    """A settled release: prepared with the schema that was measured.
-
-    `measured_events` were charged for it; their failure probabilities add up unchanged.
-    """
-
-    measured_schema: MeasuredSchema
-    composed_plan: ComposedPlan
-    measured_events: EventCounts
 
 
 @frozen
@@ -224,7 +225,7 @@ def prepare_with_partial_schema(
     workload_for: WorkloadForDomain,
     schema_budget_share: float | None,
     table_rows: PartialSchemaRows | None = None,
-) -> PartialSchemaRelease:
+) -> PreparedRelease:
     """Prepare a release with a partial schema, with placeholders for unmeasured columns.
 
     It is checked and planned; it neither draws nor charges anything. The schema costs this
@@ -247,12 +248,7 @@ def prepare_with_partial_schema(
     request.check_exact_noise(plan.exact)
     schema_problem = ColumnMeasurement(columns, n, max_rows_per_person)
     schema_plan = plan_measurement(schema_problem, split, exact=exact)
-    return PartialSchemaRelease(
-        request,
-        problem,
-        table_rows.rows,
-        plan,
-        split.reserved_events,
+    measurement = SchemaMeasurement(
         schema,
         workload_for,
         schema_budget_share,
@@ -260,6 +256,9 @@ def prepare_with_partial_schema(
         split,
         schema_problem,
         schema_plan,
+    )
+    return PreparedRelease(
+        request, problem, table_rows.rows, plan, split.reserved_events, measurement
     )
 
 
