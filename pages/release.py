@@ -7,7 +7,6 @@ import streamlit as st
 
 from dpcore import InputError
 from dpcore.core.provenance import Provenance
-from dpcore.release.preparation import PartialSchemaRelease
 from pages._ui.components import budget_gauge as shared_gauge
 from pages._ui.components import draw_heading, draw_trial_note, warn_if_schema_incomplete
 from pages._ui.components.frame import table_header_slot
@@ -89,7 +88,7 @@ try:
                 st.stop()
         plan_key = release_request.make_plan_key(ready, table, ledger, data_sets)
         workload = request.workload
-        measures_schema = isinstance(ready, PartialSchemaRelease)
+        measures_schema = ready.schema_measurement is not None
         answers = "answers" if measures_schema else f"{workload.m:,} answers"
         counts_slot.markdown(
             f"{len(workload.domain.names)} columns, {answers}, {request.rows:,} invented rows."

@@ -3,7 +3,7 @@
 import math
 from collections.abc import Iterator
 from dataclasses import replace
-from typing import Any
+from typing import Any, Generic, TypeVar
 
 from ..core.errors import BudgetError, InputError
 from ..core.parameters import AlgorithmText, check_parameters, parameter_field, parameter_values
@@ -24,19 +24,22 @@ CONSTRAINTS_IN_ROWS_NOTE = (
 )
 
 
+ReleasedT = TypeVar("ReleasedT")
+
+
 @frozen
-class Step:
+class Step(Generic[ReleasedT]):
     """One lazy step of a run: its number from 1 on, the released object, and a note.
 
     The note says in words what the step did.
     """
 
     t: int
-    release: Release
+    release: ReleasedT
     note: str = ""
 
 
-Steps = Iterator[Step]
+Steps = Iterator[Step[Release]]
 
 
 @by_name

@@ -4,14 +4,15 @@ from collections.abc import Callable
 from typing import Any
 
 from .. import Budget, InputError, QueryRelease, Rows, Run, domain_to_json, read_table
-from ..accuracy.promise_with_schema import promise_of_division
+from ..accuracy.promise_with_schema import promise_of_split
 from ..algorithms import Algorithm
-from ..algorithms.schema_measurement.measure_schema import MeasuredSchema
-from ..algorithms.schema_measurement.measurement_plan import (
-    BudgetDivision,
-    choose_schema_share,
+from ..algorithms.schema_measurement.measure_columns import MeasuredSchema
+from ..algorithms.schema_measurement.split_budget import (
+    SplitBudget,
     describe_schema_cost,
-    plan_within_division,
+    fit_split,
+    plan_second,
+    split_for_schema,
 )
 from ..core.provenance import Provenance
 from ..core.types import Json, Texts
@@ -78,46 +79,46 @@ class MeasuredSchemaRuns:
         The schema is the same for every algorithm.
         """
         placeholder = self.placeholder_problem
-        share = choose_schema_share(
+        split = split_for_schema(
             self.schema.unknown_columns,
             self.task.schema_share,
             placeholder.n,
             placeholder.group,
             budget,
         )
-        division, _ = share.divide_and_plan(algorithm, placeholder, budget, exact=False)
-        measured_schema = self._measure_schema(division, seed)
+        split, _ = fit_split(algorithm, placeholder, split, exact=False)
+        measured_schema = self._measure_schema(split, seed)
         domain = measured_schema.domain
         rows = domain.encode(self.limited_table)
         problem = QueryRelease(self.task.read_workload(domain), rows.n, self.unit.most_rows)
         for question in self.questions:
             parse_question(question, domain)
         print_forecast(algorithm, problem, budget)
-        plan = plan_within_division(algorithm, problem, division, exact=False)
+        plan = plan_second(algorithm, problem, split, exact=False)
         self._warn_of_empty_columns(measured_schema)
         findings = [
             {"column": f.column.name, "found": f.description, "tag": Provenance.REAL_DATA}
             for f in measured_schema.findings
         ]
         facts = {
-            **describe_schema_cost(division, self.schema.unknown_columns),
+            **describe_schema_cost(split, self.schema.unknown_columns),
             "found": findings,
             "schema": domain_to_json(domain),
         }
         self.schema_facts = {"schema": facts}
         self.rows = rows
-        total_promise = promise_of_division(division)
+        total_promise = promise_of_split(split)
         return Run(
             algorithm, problem, rows, budget, seed=seed, plan=plan, whole=total_promise, every=every
         )
 
-    def _measure_schema(self, division: BudgetDivision, seed: int) -> MeasuredSchema:
+    def _measure_schema(self, split: SplitBudget, seed: int) -> MeasuredSchema:
         """Return the schema as it is measured with a seed; the last one is remembered."""
-        if self._last_schema is None or self._last_schema[0] != (division, seed):
+        if self._last_schema is None or self._last_schema[0] != (split, seed):
             measured_schema = measure_schema_with_seed(
-                self.schema, self.frame, self.unit, division, seed=seed
+                self.schema, self.frame, self.unit, split, seed=seed
             )
-            self._last_schema = (division, seed), measured_schema
+            self._last_schema = (split, seed), measured_schema
         return self._last_schema[1]
 
     def _warn_of_empty_columns(self, measured_schema: MeasuredSchema) -> None:

@@ -27,7 +27,7 @@ from ..accuracy.work_forecast import (
     forecast_affordable_run,
 )
 from ..algorithms import Algorithm, algorithms_for_problem
-from ..algorithms.schema_measurement.measurement_plan import SCHEMA_SHARE_RANGE
+from ..algorithms.schema_measurement.split_budget import SCHEMA_SHARE_RANGE
 from ..core.parameters import build_from_texts
 from ..core.types import Array, Json
 from ..data.readers import TABLE_ENDINGS, LoadedTable, load_table

@@ -3,11 +3,16 @@
 import numpy as np
 import pandas as pd
 
-from ..algorithms.schema_measurement.measure_schema import MeasuredSchema, measure_schema
-from ..algorithms.schema_measurement.measurement_plan import BudgetDivision, plan_schema
+from ..algorithms.schema_measurement.measure_columns import (
+    MeasuredSchema,
+    measure_schema,
+    plan_measurement,
+)
+from ..algorithms.schema_measurement.split_budget import SplitBudget
 from ..core.types import ProgressCallback, ignore_progress
 from ..data.privacy_unit import PrivacyUnit
 from ..privacy.curators.column_curator import ColumnCurator
+from ..problems import ColumnMeasurement
 from ..schema.partial_schema import PartialSchema
 
 SCHEMA_NOISE_KEY = 3  # the key of the schema's noise beside those of a run's
@@ -17,23 +22,23 @@ def measure_schema_with_seed(
     schema: PartialSchema,
     frame: pd.DataFrame,
     unit: PrivacyUnit,
-    division: BudgetDivision,
+    split: SplitBudget,
     *,
     seed: int,
     progress: ProgressCallback = ignore_progress,
 ) -> MeasuredSchema:
     """Return a table's schema, its unknown columns measured with the noise of a seed.
 
-    The schema's part of the budget pays for it. `progress` receives the number of columns read and
-    measured.
+    The first part of the split budget pays for it. `progress` receives the number of columns read
+    and measured.
     """
     limited_rows = unit.bound_contributions(frame, schema.names)
     columns = len(schema.unknown_columns)
     cells = schema.unknown_column_texts(limited_rows, lambda done, _: progress(done, 2 * columns))
-    n = len(limited_rows)
-    plan = plan_schema(schema.unknown_columns, n, unit.most_rows, division, exact=False)
+    problem = ColumnMeasurement(schema.unknown_columns, len(limited_rows), unit.most_rows)
+    plan = plan_measurement(problem, split, exact=False)
     noise = np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(SCHEMA_NOISE_KEY,)))
-    curator = ColumnCurator(cells, n, plan.plan, noise, group=unit.most_rows)
+    curator = ColumnCurator(cells, problem.n, plan, noise, group=problem.group)
     return measure_schema(
-        schema, plan, curator, lambda done, _: progress(columns + done, 2 * columns)
+        schema, problem, plan, curator, lambda done, _: progress(columns + done, 2 * columns)
     )

@@ -1,5 +1,6 @@
-"""The problems that algorithms solve: query release, points in a region, risk minimisation."""
+"""The problems that algorithms solve: query release, points, risk minimisation, columns."""
 
+from .column_measurement import ColumnMeasurement
 from .kinds import (
     MAX_ENUMERABLE_CELLS,
     BoundedContribution,

@@ -9,11 +9,12 @@ from ..core.errors import BudgetError, InputError
 from ..core.types import ProgressCallback, frozen, ignore_progress
 from ..models.releases import Release, UnbiasedAnswers
 from ..privacy import entropy
+from ..privacy.accounting import Plan
 from ..privacy.curators.curator import Curator
 from ..privacy.curators.curator_of_problem import make_curator
 from ..privacy.noisy_answers import NoisyAnswers
 from .ledger.noise_key import NoiseKey
-from .preparation import MeasuredSchemaRelease, PreparedRelease
+from .preparation import PreparedRelease
 
 FLOAT_NOISE_TEXT = (
     "floating-point noise ({}); the proof is about real numbers, and the rounding "
@@ -71,8 +72,8 @@ def draw_release(
         raise BudgetError("noise in floating point keeps no promise at delta=0; nothing leaves")
     noise_words = _noise_text(curator)
     rows = None
-    if isinstance(ready, MeasuredSchemaRelease):
-        noise_words += f"; that of the schema: {_schema_noise_text(ready)}"
+    if ready.schema_measurement is not None:
+        noise_words += f"; that of the schema: {_schema_noise_text(ready.schema_measurement.plan)}"
     try:
         rows = release.sample(ready.request.rows or problem.n, row_rng)
     except InputError:
@@ -105,13 +106,13 @@ def _noise_text(curator: Curator) -> str:
     return "; ".join(sentences)
 
 
-def _schema_noise_text(ready: MeasuredSchemaRelease) -> str:
+def _schema_noise_text(plan: Plan) -> str:
     """Return a text saying what was drawn for the schema, exactly or in floating point."""
-    if not ready.schema_plan.exact:
+    if not plan.exact:
         return FLOAT_NOISE_TEXT.format(entropy.GENERATOR_NAME)
     noise_names = {
         "Laplace noise" if c.spend.has_laplace_noise else "Gaussian noise"
-        for c in ready.schema_plan.planned_events
+        for c in plan.planned_events
     }
     return EXACT_NOISE_TEXT.format(
         " and ".join(sorted(noise_names)), "counts", entropy.GENERATOR_NAME

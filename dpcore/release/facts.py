@@ -11,14 +11,14 @@ import numpy as np
 import scipy
 
 from ..algorithms import registered_name
-from ..algorithms.schema_measurement.measure_schema import ColumnFindings
+from ..algorithms.schema_measurement.column_findings import ColumnFindings
 from ..core.types import Json
 from ..privacy.accounting import Plan, events_of_plan, events_to_json
 from ..schema.domain import Domain
 from ..schema.schema_json import domain_to_json
 from .data_set import Reservation
 from .evidence.origin_words import EARLIER_RELEASE, THIS_RELEASE, describe_bounds
-from .preparation import MeasuredSchemaRelease, PreparedRelease, to_json_value
+from .preparation import PreparedRelease, to_json_value
 from .provenance import ColumnOrigin, column_origins
 from .request import ReleaseRequest
 
@@ -64,7 +64,10 @@ def release_facts(
 
 def _findings(ready: PreparedRelease) -> Sequence[ColumnFindings]:
     """Return what a release measured of its columns; nothing where its schema was public."""
-    return ready.measured_schema.findings if isinstance(ready, MeasuredSchemaRelease) else ()
+    measurement = ready.schema_measurement
+    if measurement is None or measurement.result is None:
+        return ()
+    return measurement.result.findings
 
 
 def _claimed_schema(domain: Domain, origins: Sequence[ColumnOrigin]) -> Json:
@@ -139,9 +142,10 @@ def _promise_facts(ready: PreparedRelease) -> Json:
     """Return the promise of a release and the events that it is recomputed from."""
     accountant = ready.plan.accountant
     planned_events = events_of_plan(ready.plan)
-    if isinstance(ready, MeasuredSchemaRelease):
-        planned_events = (*ready.measured_events, *planned_events)
-        accountant = ready.division.accounting.of_events(planned_events)
+    measurement = ready.schema_measurement
+    if measurement is not None:
+        planned_events = (*measurement.events, *planned_events)
+        accountant = measurement.split.accounting.of_events(planned_events)
     return {
         "epsilon": ready.request.budget.epsilon,
         "delta": ready.request.budget.delta,

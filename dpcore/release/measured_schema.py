@@ -7,15 +7,14 @@ from functools import partial
 
 import pandas as pd
 
-from ..algorithms.schema_measurement.measure_schema import (
-    ColumnFindings,
-    guess_column_kinds,
-    measure_column,
-)
-from ..algorithms.schema_measurement.measurement_plan import SchemaPlan, divide_budget, plan_schema
+from ..algorithms.schema_measurement.column_findings import ColumnFindings
+from ..algorithms.schema_measurement.measure_columns import MeasureColumns, plan_measurement
+from ..algorithms.schema_measurement.split_budget import SplitBudget
 from ..core.errors import InputError
 from ..core.types import Json
+from ..privacy.accounting import Plan
 from ..privacy.curators.column_curator import ColumnCurator
+from ..problems import ColumnMeasurement
 from ..schema.column_texts import ColumnTexts
 from ..schema.domain import Domain
 from ..schema.schema_json import domain_to_json
@@ -46,27 +45,21 @@ def publish_schema(
     ]
     if not names or len(limited_table) < 2:
         raise InputError("a schema needs a column with a name, and at least 2 rows")
-    division = divide_budget(request.budget, 1.0, has_categories=request.budget.delta > 0)
-    plan = plan_schema(
-        (),
-        len(limited_table),
-        request.unit.most_rows,
-        division,
-        exact=True,
-        unknown_kind_count=len(names),
+    problem = ColumnMeasurement(
+        (), len(limited_table), request.unit.most_rows, names_of_unknown_kind=tuple(names)
     )
+    split = SplitBudget(request.budget, 1.0, first_can_fail=True)
+    plan = plan_measurement(problem, split, exact=True)
     column_names = [str(c) for c in limited_table.columns]
     column_texts = [
         ColumnTexts.from_series(pd.Series(limited_table.iloc[:, column_names.index(name)]))
         for name in names
     ]
-    reserve = partial(
-        store.reserve, request, division.reserved_events, algorithm=SCHEMA_LEDGER_NAME
-    )
+    reserve = partial(store.reserve, request, split.reserved_events, algorithm=SCHEMA_LEDGER_NAME)
     with open_attempt(
         store,
         request,
-        schema_release_digest(request, names, division.reserved_events),
+        schema_release_digest(request, names, split.reserved_events),
         rows_digest(limited_table),
     ) as current_attempt:
         reservation = current_attempt.charge(
@@ -74,7 +67,7 @@ def publish_schema(
         )
         try:
             domain, findings = _measure_columns(
-                names, column_texts, plan, current_attempt.noise_key
+                problem, column_texts, plan, current_attempt.noise_key
             )
             store.add_note(
                 reservation.number, "note", measured_columns_note(domain, domain.measured)
@@ -103,29 +96,21 @@ def _error_after_charge(
 
 
 def _measure_columns(
-    names: list[str], column_texts: list[ColumnTexts], plan: SchemaPlan, noise: NoiseKey
+    problem: ColumnMeasurement, column_texts: list[ColumnTexts], plan: Plan, noise: NoiseKey
 ) -> tuple[Domain, tuple[ColumnFindings, ...]]:
     """Measure the columns; return the measured domain and the findings on its columns.
 
     To be called only after the charge.
     """
     curator = ColumnCurator(
-        column_texts, plan.n, plan.plan, noise.generator("schema"), group=plan.rows_per_person
+        column_texts, problem.n, plan, noise.generator("schema"), group=problem.group
     )
-    columns = guess_column_kinds(names, plan, curator)
-    for position, column in enumerate(columns):
-        curator.set_reading(position, column.read)
-    measured_positions = [
-        i
-        for i, column in enumerate(columns)
-        if plan.categories_spend is not None or not column.is_categorical
-    ]
-    if not measured_positions:
+    findings = tuple(step.release for step in MeasureColumns().steps(problem, plan, curator))
+    if not findings:
         raise InputError(
             "every column seems to hold categories, which cannot be measured at delta=0; choose "
             "delta > 0"
         )
-    findings = tuple(measure_column(columns[i], i, plan, curator) for i in measured_positions)
     return Domain(
         tuple(f.column for f in findings), measured=tuple(f.column.name for f in findings)
     ), findings

@@ -15,14 +15,16 @@ import pandas as pd
 from ..accuracy.work_forecast import forecast_affordable_run
 from ..algorithms import registered_name
 from ..algorithms.algorithm import make_plan
-from ..algorithms.schema_measurement.measure_schema import MeasuredSchema, measure_schema
-from ..algorithms.schema_measurement.measurement_plan import (
-    BudgetDivision,
-    SchemaPlan,
-    check_joint_cost,
-    choose_schema_share,
-    plan_schema,
-    plan_within_division,
+from ..algorithms.schema_measurement.measure_columns import (
+    MeasuredSchema,
+    measure_schema,
+    plan_measurement,
+)
+from ..algorithms.schema_measurement.split_budget import (
+    SplitBudget,
+    fit_split,
+    plan_second,
+    split_for_schema,
     with_exact_noise,
 )
 from ..core.errors import InputError
@@ -31,10 +33,17 @@ from ..data.privacy_unit import PrivacyUnit
 from ..data.sources.gathered_counts import GatheredCounts, gather
 from ..data.sources.limited_rows_source import limit_source
 from ..data.sources.source import Source
-from ..privacy.accounting import EventCounts, Filtered, Plan, Setting, worst_case_events
+from ..privacy.accounting import (
+    ComposedPlan,
+    EventCounts,
+    Filtered,
+    Plan,
+    Setting,
+    worst_case_events,
+)
 from ..privacy.curators.column_curator import ColumnCurator
 from ..privacy.curators.curator import require_single_rows
-from ..problems import QueryRelease
+from ..problems import ColumnMeasurement, QueryRelease
 from ..queries import Workload
 from ..schema.column_texts import ColumnTexts
 from ..schema.domain import Domain, Rows
@@ -50,14 +59,65 @@ EXACT_NOISE_REASON = (
 
 
 @frozen
+class SchemaMeasurement:
+    """The measurement of a release's partial schema: its plan, and what it found.
+
+    `workload_for` reads the queries in the measured schema, and `budget_share` is the given part of
+    the budget that measures it, None for the usual one. `result` is None until it is measured.
+    """
+
+    schema: PartialSchema
+    workload_for: WorkloadForDomain
+    budget_share: float | None
+    column_texts: list[ColumnTexts]
+    split: SplitBudget
+    problem: ColumnMeasurement
+    plan: Plan
+    result: MeasuredSchema | None = None
+
+    def measure(self, noise: Rng) -> MeasuredSchema:
+        """Measure the schema; to be called only after the charge."""
+        problem = self.problem
+        curator = ColumnCurator(self.column_texts, problem.n, self.plan, noise, group=problem.group)
+        return measure_schema(self.schema, problem, self.plan, curator)
+
+    @property
+    def events(self) -> EventCounts:
+        """The events that are charged for it; their failure probabilities add up unchanged."""
+        allows_failure = self.plan.budget.delta > 0
+        return tuple(
+            (Filtered(c.spend.rho, c.spend.failure) if allows_failure else c.spend, c.times)
+            for c in self.plan.planned_events
+        )
+
+
+@frozen
 class PreparedRelease:
-    """A request checked against table and schema, and planned; nothing is drawn or charged."""
+    """A request checked against table and schema, and planned; nothing is drawn or charged.
+
+    `events` are all that it may ever spend. With a `schema_measurement` that is still to be made,
+    `problem`, `rows` and `plan` are placeholders, made of public facts alone.
+    """
 
     request: ReleaseRequest
     problem: QueryRelease
     rows: Rows | GatheredCounts
     plan: Plan
     events: EventCounts
+    schema_measurement: SchemaMeasurement | None = None
+
+    @property
+    def composed_plan(self) -> ComposedPlan | None:
+        """The plans of the schema and of the algorithm, within one budget; None without the first.
+
+        Raises BudgetError where both together exceed the budget.
+        """
+        if self.schema_measurement is None:
+            return None
+        request = self.request
+        return self.schema_measurement.plan.then(
+            self.plan, request.budget, adaptive=request.algorithm.adaptive
+        )
 
     def reserve(
         self, store: LedgerStore, *, preview: bool = False, **extra_settings: str
@@ -78,80 +138,27 @@ class PreparedRelease:
             preview=preview,
         )
 
-
-@frozen
-class PartialSchemaRelease(PreparedRelease):
-    """A prepared release whose schema is still to be measured.
-
-    `problem`, `rows` and `plan` are placeholders, made of public facts alone. `events` are all that
-    schema and algorithm may ever spend; `workload_for` reads the queries in the measured schema,
-    and `schema_budget_share` is the given part of the budget that measures it, None for the usual
-    one.
-    """
-
-    schema: PartialSchema
-    workload_for: WorkloadForDomain
-    schema_budget_share: float | None
-    column_texts: list[ColumnTexts]
-    division: BudgetDivision
-    schema_plan: SchemaPlan
-
-    def measure(self, noise: Rng) -> MeasuredSchema:
-        """Measure the schema; to be called only after the charge."""
-        curator = ColumnCurator(
-            self.column_texts,
-            self.problem.n,
-            self.schema_plan.plan,
-            noise,
-            group=self.problem.group,
-        )
-        return measure_schema(self.schema, self.schema_plan, curator)
-
-    def with_measured_schema(self, measured_schema: MeasuredSchema) -> "MeasuredSchemaRelease":
-        """Return the release with its measured schema.
+    def with_measured_schema(
+        self, measurement: SchemaMeasurement, measured_schema: MeasuredSchema
+    ) -> "PreparedRelease":
+        """Return the release with the schema that its measurement found.
 
         InputError where the schema is too large, or leaves no query.
         """
-        request = replace(self.request, workload=self.workload_for(measured_schema.domain))
+        request = replace(self.request, workload=measurement.workload_for(measured_schema.domain))
         rows = measured_schema.domain.encode(
             request.unit.bound_contributions(request.table, measured_schema.domain.names)
         )
         problem = _checked_release_problem(request, self.problem.n)
-        plan = plan_within_division(
-            request.algorithm, problem, self.division, exact=self.schema_plan.plan.exact
+        plan = plan_second(
+            request.algorithm, problem, measurement.split, exact=measurement.plan.exact
         )
         request.check_exact_noise(plan.exact)
-        schema_plan = self.schema_plan.plan
-        check_joint_cost(self.division, schema_plan, plan, request.algorithm.adaptive)
-        allows_failure = schema_plan.budget.delta > 0
-        events = tuple(
-            (Filtered(c.spend.rho, c.spend.failure) if allows_failure else c.spend, c.times)
-            for c in schema_plan.planned_events
+        # raises where both together need more than the budget: nothing is drawn then
+        measurement.plan.then(plan, request.budget, adaptive=request.algorithm.adaptive)
+        return PreparedRelease(
+            request, problem, rows, plan, self.events, replace(measurement, result=measured_schema)
         )
-        return MeasuredSchemaRelease(
-            request,
-            problem,
-            rows,
-            plan,
-            self.events,
-            measured_schema,
-            schema_plan,
-            self.division,
-            events,
-        )
-
-
-@frozen
-class MeasuredSchemaRelease(PreparedRelease):
-    """A settled release: prepared with the schema that was measured.
-
-    `measured_events` were charged for it; their failure probabilities add up unchanged.
-    """
-
-    measured_schema: MeasuredSchema
-    schema_plan: Plan
-    division: BudgetDivision
-    measured_events: EventCounts
 
 
 @frozen
@@ -218,7 +225,7 @@ def prepare_with_partial_schema(
     workload_for: WorkloadForDomain,
     schema_budget_share: float | None,
     table_rows: PartialSchemaRows | None = None,
-) -> PartialSchemaRelease:
+) -> PreparedRelease:
     """Prepare a release with a partial schema, with placeholders for unmeasured columns.
 
     It is checked and planned; it neither draws nor charges anything. The schema costs this
@@ -236,24 +243,22 @@ def prepare_with_partial_schema(
     columns = schema.unknown_columns
     problem = _checked_release_problem(request, n)
     exact = request.noise != "float"
-    share = choose_schema_share(
-        columns, schema_budget_share, n, max_rows_per_person, request.budget
-    )
-    division, plan = share.divide_and_plan(request.algorithm, problem, request.budget, exact=exact)
+    split = split_for_schema(columns, schema_budget_share, n, max_rows_per_person, request.budget)
+    split, plan = fit_split(request.algorithm, problem, split, exact=exact)
     request.check_exact_noise(plan.exact)
-    schema_plan = plan_schema(columns, n, max_rows_per_person, division, exact=exact)
-    return PartialSchemaRelease(
-        request,
-        problem,
-        table_rows.rows,
-        plan,
-        division.reserved_events,
+    schema_problem = ColumnMeasurement(columns, n, max_rows_per_person)
+    schema_plan = plan_measurement(schema_problem, split, exact=exact)
+    measurement = SchemaMeasurement(
         schema,
         workload_for,
         schema_budget_share,
         table_rows.column_texts,
-        division,
+        split,
+        schema_problem,
         schema_plan,
+    )
+    return PreparedRelease(
+        request, problem, table_rows.rows, plan, split.reserved_events, measurement
     )
 
 

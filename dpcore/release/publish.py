@@ -30,7 +30,7 @@ from .ledger.drafts import (
 )
 from .ledger.ledger_store import LedgerStore
 from .ledger.signing import load_signing_key
-from .preparation import PartialSchemaRelease, PreparedRelease
+from .preparation import PreparedRelease
 from .provenance import measured_columns_note
 from .release_files import try_write_schema, write_release_files
 from .release_identity import release_digest, unkeyed_rows_digest
@@ -110,8 +110,9 @@ def _draw_and_write(
     """
     account = current_attempt.store.account(reservation.number)
     measuring_entries = current_attempt.store.measuring_entries(reservation.number)
-    if isinstance(ready, PartialSchemaRelease):
-        measured_schema = ready.measure(current_attempt.noise_key.generator("schema"))
+    measurement = ready.schema_measurement
+    if measurement is not None:
+        measured_schema = measurement.measure(current_attempt.noise_key.generator("schema"))
         schema_json.update(domain_to_json(measured_schema.domain))
         measured_names = [
             column_findings.column.name for column_findings in measured_schema.findings
@@ -121,7 +122,7 @@ def _draw_and_write(
             "note",
             measured_columns_note(measured_schema.domain, measured_names),
         )
-        ready = ready.with_measured_schema(measured_schema)
+        ready = ready.with_measured_schema(measurement, measured_schema)
     drawing = draw_release(ready, current_attempt.noise_key, progress)
     facts = write_release_files(
         draft_folder,

@@ -33,7 +33,7 @@ from .evidence.proof import derive_proof, proof_page
 from .evidence.review import review_page
 from .evidence.standalone_verifier import VERIFIER_SOURCE
 from .facts import release_facts
-from .preparation import MeasuredSchemaRelease, PreparedRelease
+from .preparation import PreparedRelease
 
 MAX_WEIGHT_CELLS = 2_000_000  # cells up to which weights are written
 MAX_CSV_WEIGHT_CELLS = 100_000  # cells up to which they are also written as text
@@ -143,15 +143,12 @@ def _utility(
 
 def _write_documents(draft_folder: Path, ready: PreparedRelease, facts: Json, number: int) -> None:
     """Write the pages about a release, its entry for a registry, and the program that checks it."""
-    schema_step = (
-        (ready.schema_plan, ready.division) if isinstance(ready, MeasuredSchemaRelease) else None
-    )
     proof_text = derive_proof(
         facts["made_by"]["algorithm"],
         ready.request.algorithm,
         ready.plan,
         ready.problem,
-        schema_step,
+        ready.composed_plan,
     )
     documents = {
         "card.html": card_page(facts, number),

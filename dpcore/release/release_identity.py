@@ -25,7 +25,7 @@ from ..schema.domain import Rows
 from ..schema.partial_schema import partial_schema_to_json
 from ..schema.schema_json import domain_to_json
 from .facts import software_versions
-from .preparation import PartialSchemaRelease, PreparedRelease, to_json_value
+from .preparation import PreparedRelease, to_json_value
 from .request import SchemaRequest
 
 
@@ -54,10 +54,11 @@ def release_digest(ready: PreparedRelease) -> str:
             [*_explicit_query_matrices(problem.workload), *_public_start_arrays(problem.start)]
         ),
     }
-    if isinstance(ready, PartialSchemaRelease):
+    measurement = ready.schema_measurement
+    if measurement is not None:
         public_facts |= {
-            "open": partial_schema_to_json(ready.schema),
-            "part": ready.schema_budget_share,
+            "open": partial_schema_to_json(measurement.schema),
+            "part": measurement.budget_share,
         }
     return _digest_with_program(public_facts)
 
@@ -81,11 +82,10 @@ def unkeyed_rows_digest(ready: PreparedRelease) -> bytes:
     To be stored under a key only.
     """
     rows = ready.rows
-    if isinstance(
-        ready, PartialSchemaRelease
-    ):  # its cells are read only once their schema is there
+    measurement = ready.schema_measurement
+    if measurement is not None:  # its cells are read only once their schema is there
         return rows_digest(
-            ready.request.unit.bound_contributions(ready.request.table, ready.schema.names)
+            ready.request.unit.bound_contributions(ready.request.table, measurement.schema.names)
         )
     if isinstance(rows, Rows):
         row_arrays = [rows.values, rows.weights]

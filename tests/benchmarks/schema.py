@@ -21,9 +21,10 @@ from dpcore import (
     Run,
     samples,
 )
-from dpcore.algorithms.schema_measurement.measurement_plan import (
-    choose_schema_share,
-    plan_within_division,
+from dpcore.algorithms.schema_measurement.split_budget import (
+    fit_split,
+    plan_second,
+    split_for_schema,
 )
 from dpcore.evaluation.schema_trial import measure_schema_with_seed
 from dpcore.schema.column import OTHER_LABEL
@@ -97,13 +98,13 @@ def compare(frame, seeds):
     schema = PartialSchema(
         Domain(tuple(c.placeholder for c in columns), measured=domain.names), columns
     )
-    share = choose_schema_share(schema.unknown_columns, None, n, 1, BUDGET)
+    split = split_for_schema(schema.unknown_columns, None, n, 1, BUDGET)
     placeholder = QueryRelease(Marginals.all(schema.placeholder, 2), n)
-    division, _ = share.divide_and_plan(algorithm, placeholder, BUDGET, exact=False)
+    split, _ = fit_split(algorithm, placeholder, split, exact=False)
 
     def error(own, part, seed):
         problem = QueryRelease(Marginals.all(own, 2), n)
-        plan = plan_within_division(algorithm, problem, division, exact=False) if part else None
+        plan = plan_second(algorithm, problem, split, exact=False) if part else None
         rows = (
             Run(algorithm, problem, own.encode(frame), BUDGET, seed=seed, plan=plan)
             .finish()
@@ -115,7 +116,7 @@ def compare(frame, seeds):
 
     found = []
     for seed in range(seeds):
-        own = measure_schema_with_seed(schema, frame, PrivacyUnit(), division, seed=seed).domain
+        own = measure_schema_with_seed(schema, frame, PrivacyUnit(), split, seed=seed).domain
         found.append([error(domain, False, seed), error(own, False, seed), error(own, True, seed)])
     return np.mean(found, axis=0)
 

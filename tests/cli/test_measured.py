@@ -11,8 +11,8 @@ import pytest
 from dpcore import ALGORITHMS, Budget, InputError, Marginals, QueryRelease, read_json
 from dpcore.accuracy.meaning_of_epsilon import Promise
 from dpcore.accuracy.promise_with_schema import promise_of
-from dpcore.algorithms.schema_measurement.measure_schema import measure_schema
-from dpcore.algorithms.schema_measurement.measurement_plan import choose_schema_share
+from dpcore.algorithms.schema_measurement.measure_columns import measure_schema
+from dpcore.algorithms.schema_measurement.split_budget import split_for_schema
 from dpcore.privacy.accounting import (
     GdpAccountant,
     PureAccountant,
@@ -233,7 +233,7 @@ def test_a_private_schema_that_fails_stays_charged(monkeypatch):
         assert len(releases()) == 1, "charged first"
         raise InputError("broken on purpose")
 
-    monkeypatch.setattr("dpcore.release.measured_schema.measure_column", broken)
+    monkeypatch.setattr("dpcore.release.measured_schema.MeasureColumns.steps", broken)
     check_command_refused("broken on purpose", schema())
     assert releases()[0]["state"] == "failed"
 
@@ -270,11 +270,11 @@ def test_run_and_release_promise_the_same_for_one_plan_with_a_measured_schema(
     means = facts()["promise"]["means"]
     assert run == means
     columns = partial_schema_from_json(OPEN).unknown_columns
-    share = choose_schema_share(columns, None, len(people_table()), 1, Budget(2, float(delta)))
+    split = split_for_schema(columns, None, len(people_table()), 1, Budget(2, float(delta)))
     problem = QueryRelease(
         Marginals.all(partial_schema_from_json(OPEN).placeholder, 2), len(people_table())
     )
-    promise = promise_of(ALGORITHMS[algorithm](), problem, Budget(2, float(delta)), share)
+    promise = promise_of(ALGORITHMS[algorithm](), problem, Budget(2, float(delta)), split)
     assert promise.to_json() == means
     assert means["guess"] < Promise(2, float(delta)).max_guess_probability(), (
         "what is planned, not ε and δ alone"

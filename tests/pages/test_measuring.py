@@ -10,12 +10,14 @@ import pandas as pd
 import pytest
 
 from dpcore import Budget, domain_to_json
-from dpcore.algorithms.schema_measurement.measurement_plan import (
-    default_schema_share,
-    divide_budget,
-    plan_schema,
+from dpcore.algorithms.schema_measurement.measure_columns import plan_measurement
+from dpcore.algorithms.schema_measurement.predicted_errors import (
+    missing_budget_text,
+    predicted_error_text,
 )
+from dpcore.algorithms.schema_measurement.split_budget import SplitBudget, default_schema_share
 from dpcore.evaluation import schema_trial as evaluation
+from dpcore.problems import ColumnMeasurement
 from dpcore.release.preparation import PartialSchemaRows
 from dpcore.schema.partial_schema import partial_schema_from_json
 from pages._ui.data import schema_measurement
@@ -80,26 +82,19 @@ def test_what_it_costs_and_how_far_off_it_may_be_are_those_of_the_plan():
     app = brought()
     opening = partial_schema_from_json(OPEN)
     share = default_schema_share(3, N, 1, BUDGET)
-    plan = plan_schema(
-        opening.unknown_columns,
-        N,
-        1,
-        divide_budget(BUDGET, share, has_categories=True),
-        exact=False,
-    )
+    problem = ColumnMeasurement(opening.unknown_columns, N)
+    plan = plan_measurement(problem, SplitBudget(BUDGET, share, first_can_fail=True), exact=False)
     for column in opening.unknown_columns:
-        assert plan.predicted_error_text(column) in visible_text(app)
-        assert plan.missing_budget_text(column) in visible_text(app), (
+        assert predicted_error_text(column, problem, plan) in visible_text(app)
+        assert missing_budget_text(column, problem, plan) in visible_text(app), (
             "so few rows show little of it"
         )
     assert "its frequent values: ρ" in visible_text(app)
     assert f"{share / 3:.2%} of the budget" in visible_text(app), "the same for each column"
     assert "its range, counts of its bins 2 times: ρ" in visible_text(app)
     set_fields(app, schema_share=0.5)
-    division = divide_budget(BUDGET, 0.5, has_categories=True)
-    assert plan_schema(opening.unknown_columns, N, 1, division, exact=False).predicted_error_text(
-        opening.unknown_columns[0]
-    ) in visible_text(app)
+    plan = plan_measurement(problem, SplitBudget(BUDGET, 0.5, first_can_fail=True), exact=False)
+    assert predicted_error_text(problem.columns[0], problem, plan) in visible_text(app)
     set_fields(app, delta=0.0)
     assert (
         "**job**: at delta=0 its values cannot be measured, because a single row would reveal "
@@ -174,9 +169,9 @@ def test_a_trial_makes_the_domain_counts_as_a_look_and_is_gone_when_the_schema_c
     app = click_and_wait(brought(), TRY)
     mine = table(app)
     text = dataframe(app, "found").to_csv()
-    division = divide_budget(BUDGET, default_schema_share(3, N, 1, BUDGET), has_categories=True)
+    split = SplitBudget(BUDGET, default_schema_share(3, N, 1, BUDGET), first_can_fail=True)
     found = evaluation.measure_schema_with_seed(
-        mine.partial_schema, mine.frame, mine.unit, division, seed=0
+        mine.partial_schema, mine.frame, mine.unit, split, seed=0
     )
     assert mine.domain == found.domain == mine.trial.measured_schema.domain
     for one in found.findings:
@@ -240,8 +235,8 @@ def test_decimal_commas_are_read_where_the_schema_says_so_and_the_records_stay_a
 
 def test_what_comes_after_a_trial_has_the_rest_of_the_budget_and_says_so():
     app = click_and_wait(brought(people_table().assign(pay="1.5")), TRY)
-    share = table(app).trial.share_of_budget(BUDGET)
-    rest = divide_budget(BUDGET, share.fraction, has_categories=True).algorithm_cost
+    split = table(app).trial.split_budget(BUDGET)
+    rest = split.second_cost
     app.query_params["below"] = "Budget used"
     switch_page(app, "explore")
     assert (
@@ -251,15 +246,15 @@ def test_what_comes_after_a_trial_has_the_rest_of_the_budget_and_says_so():
     )
     words = caption_text(app)
     assert (
-        f"for {share.fraction:.1%} of ε = 1 at δ = 1e-9. A release measures it anew. The algorithm "
+        f"for {split.share:.1%} of ε = 1 at δ = 1e-9. A release measures it anew. The algorithm "
         "has the rest" in words
     )
     assert "Used: ε = 1 at δ = 1e-9, by the schema and the algorithm together, at the most" in words
-    assert f"{share.fraction:.1%} of the budget of ε = 1 is the schema's" in words
+    assert f"{split.share:.1%} of the budget of ε = 1 is the schema's" in words
     guarantee(app)
     assert "A release measures it anew" in caption_text(app)
     app.query_params["below"] = "Download"
-    assert f"--schema-share {share.fraction!r}" in next(
+    assert f"--schema-share {split.share!r}" in next(
         c.value for c in switch_page(app, "explore").code
     )
     run_comparison(switch_page(app, "compare"))

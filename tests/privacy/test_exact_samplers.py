@@ -13,7 +13,7 @@ from dpcore import ALGORITHMS, Budget, Explicit, Marginals
 from dpcore.algorithms.algorithm import make_plan
 from dpcore.privacy import exact_samplers, mechanisms
 from dpcore.privacy.accounting import GdpAccountant
-from dpcore.privacy.accounting.data_set_total import events_of_plan
+from dpcore.privacy.accounting.budget_meter import events_of_plan
 from dpcore.privacy.noise_grid import answers_are_whole, has_grid
 from dpcore.privacy.statistics import CellAnswers
 from dpcore.release import draw

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from dpcore import BudgetError, domain_from_json, domain_to_json, read_json
-from dpcore.privacy.accounting import PureAccountant, ZcdpAccountant
+from dpcore.privacy.accounting import Plan, PureAccountant, ZcdpAccountant
 from dpcore.release import preparation
 from dpcore.release.evidence import verifier
 from dpcore.release.ledger.ledger_store import LedgerStore
@@ -198,11 +198,12 @@ def test_what_an_earlier_release_measured_is_said_beside_what_this_one_did(made)
     assert all(holds for holds, _, _ in verifier.run_checks(made / "half", earlier=made / "whole"))
 
 
-@parametrize("name", ["forecast_affordable_run", "plan_within_division", "check_joint_cost"])
+@parametrize("name", ["forecast_affordable_run", "plan_second", "then"])
 def test_a_schema_that_no_release_follows_is_written_and_stays_charged(
     place, tmp_path, monkeypatch, name
 ):
-    real = getattr(preparation, name)
+    owner = Plan if name == "then" else preparation
+    real = getattr(owner, name)
     seen = []
 
     def broken(*given, **more):
@@ -211,7 +212,7 @@ def test_a_schema_that_no_release_follows_is_written_and_stays_charged(
         seen.append(name)
         return real(*given, **more)
 
-    monkeypatch.setattr(preparation, name, broken)
+    monkeypatch.setattr(owner, name, broken)
     ledger = str(tmp_path / "l")
     check_command_refused(
         "too much; its budget stays used; the schema that was measured is in "

@@ -7,18 +7,19 @@ once more, all of δ₀ is used.
 
 import math
 from functools import partial
-from typing import Any
 
 import numpy as np
 from scipy.special import ndtr, ndtri
 
-from ...algorithms.schema_measurement.measurement_plan import SchemaPlan, divide_budget, plan_schema
+from ...algorithms.schema_measurement.measure_columns import plan_measurement
+from ...algorithms.schema_measurement.split_budget import SplitBudget
 from ...core.errors import InputError
 from ...core.types import Array, ignore_progress
-from ...privacy.accounting import Budget
+from ...privacy.accounting import Budget, Plan
 from ...privacy.curators.column_curator import ColumnCurator, threshold_parameters
 from ...privacy.measurement import noise_scale
 from ...privacy.statistics.column_statistics import FANOUT, Magnitudes, TreeCounts
+from ...problems import ColumnMeasurement
 from ...schema.column_texts import ColumnTexts
 from ...schema.partial_schema import UnknownColumn
 from .distinguishing_game import PLANTED_BUGS, hit_rate_bounds
@@ -58,14 +59,14 @@ def audit_schema_transcripts(
             "delta=0: a schema's transcripts are judged with categories, which need delta > 0"
         )
     rng = np.random.default_rng(seed)
-    division = divide_budget(budget, 1.0, has_categories=True)
+    split = SplitBudget(budget, 1.0, first_can_fail=True)
     # the number of rows changes no planned event
-    plan = plan_schema(AUDITED_COLUMNS, 1, 1, division, exact=False)
+    plan = plan_measurement(ColumnMeasurement(AUDITED_COLUMNS, 1), split, exact=False)
 
     def score_transcript(
         test: _SchemaCountsTest | _ThresholdTest, table: tuple[ColumnTexts, ColumnTexts]
     ) -> float:
-        curator = ColumnCurator(table, test.n, plan.plan, rng)
+        curator = ColumnCurator(table, test.n, plan, rng)
         if bug != PLANTED_BUGS[0]:
             object.__setattr__(curator, "_group", 0.5)
         return test.score(curator)
@@ -94,8 +95,8 @@ class _SchemaCountsTest(GaussianNoiseTest):
     It occurs often enough for that.
     """
 
-    def __init__(self, plan: SchemaPlan) -> None:
-        values: Any = plan.categories_spend
+    def __init__(self, plan: Plan) -> None:
+        values = plan["categories"]
         scale, _, threshold = threshold_parameters(values, 1)
         self.plan = plan
         half = math.ceil(threshold + SURE_STDDEVS * scale)
@@ -112,9 +113,9 @@ class _SchemaCountsTest(GaussianNoiseTest):
         coarse_tree = TreeCounts(np.linspace(-2 * FAR_VALUE, 2 * FAR_VALUE, FANOUT**2))
         tree = TreeCounts(np.linspace(-2 * FAR_VALUE, 2 * FAR_VALUE, FANOUT**3))
         self.measurements = [
-            (Magnitudes(), plan.range_spend),
-            (coarse_tree, plan.first_look_spend),
-            (tree, plan.tree_spend),
+            (Magnitudes(), plan["range"]),
+            (coarse_tree, plan["first_look"]),
+            (tree, plan["tree"]),
         ]
         self.log_ratio_parts = []
         for statistic, spend in self.measurements:
@@ -133,7 +134,7 @@ class _SchemaCountsTest(GaussianNoiseTest):
         noisy_counts = [
             curator.count(0, statistic, spend).values for statistic, spend in self.measurements
         ]  # type: ignore[arg-type]
-        frequent_values = curator.frequent(1, self.plan.categories_spend)  # type: ignore[arg-type]
+        frequent_values = curator.frequent(1, self.plan["categories"])
         noisy_counts.append(np.array([*frequent_values.counts, frequent_values.missing]))
         return self.log_ratio(noisy_counts)
 
@@ -147,8 +148,8 @@ class _ThresholdTest:
 
     kind = "failure"
 
-    def __init__(self, plan: SchemaPlan) -> None:
-        values: Any = plan.categories_spend
+    def __init__(self, plan: Plan) -> None:
+        values = plan["categories"]
         scale, low, threshold = threshold_parameters(values, 1)
         self.plan = plan
         self.n = low + 1
@@ -178,8 +179,7 @@ class _ThresholdTest:
 
     def score(self, curator: ColumnCurator) -> float:
         """Return whether the category passed the threshold in a transcript, as 0 or 1."""
-        spend: Any = self.plan.categories_spend
-        return float(len(curator.frequent(1, spend).texts))
+        return float(len(curator.frequent(1, self.plan["categories"]).texts))
 
     def bounds(self, first: Array, second: Array, confidence: float) -> tuple[float, float | None]:
         """Return a lower bound on δ₀, and None, as there is no upper one.

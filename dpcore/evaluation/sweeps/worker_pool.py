@@ -21,9 +21,9 @@ from typing import Any
 import numpy as np
 
 from ...accuracy.intervals.unbiased_tables import unbiased_tables
-from ...accuracy.promise_with_schema import promise_of_division
+from ...accuracy.promise_with_schema import promise_of_split
 from ...algorithms import Algorithm
-from ...algorithms.schema_measurement.measurement_plan import SchemaShare
+from ...algorithms.schema_measurement.split_budget import SplitBudget, fit_split
 from ...core.errors import PrivacyWarning, user_message
 from ...core.job import Job, JobState
 from ...core.types import Array, Axes, Json, by_name, frozen, value_object
@@ -86,9 +86,10 @@ class JobSpec:
 
     It is public except for the block it names. `every` and `path` are those of `Run`; without
     `every` there are as many convergence points as a page draws. With `bounded` what noisy tables
-    say without bias comes back too, for intervals. With `schema` a part of the budget is for the
-    schema, and the algorithm has the rest. `purposes` makes of the rows what is asked of a release:
-    `problem` is of those that it does not hold out, and the summary has the scores of each purpose.
+    say without bias comes back too, for intervals. With `split` the first part of the budget is for
+    the schema, and the algorithm has the second. `purposes` makes of the rows what is asked of a
+    release: `problem` is of those that it does not hold out, and the summary has the scores of each
+    purpose.
     """
 
     algorithm: Algorithm
@@ -100,7 +101,7 @@ class JobSpec:
     every: int | None = None
     path: bool = False
     bounded: bool = False
-    schema: SchemaShare | None = None
+    split: SplitBudget | None = None
     purposes: Callable[[Rows], Purposes] | None = None
 
 
@@ -414,11 +415,11 @@ def _run_options(spec: JobSpec, is_cancelled: Callable[[], bool]) -> Json:
         "path": spec.path,
         "stop": is_cancelled,
     }
-    if spec.schema is not None:
-        division, run_options["plan"] = spec.schema.divide_and_plan(
-            spec.algorithm, spec.problem, spec.budget, exact=False
+    if spec.split is not None:
+        split, run_options["plan"] = fit_split(
+            spec.algorithm, spec.problem, spec.split, exact=False
         )
-        run_options["whole"] = promise_of_division(division)
+        run_options["whole"] = promise_of_split(split)
     return run_options
 
 

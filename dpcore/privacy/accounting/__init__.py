@@ -17,7 +17,17 @@ from .accountants import (
     tightest_accountant,
 )
 from .budget import MAX_DELTA, MAX_EPSILON, MIN_DELTA, MIN_EPSILON, Budget
-from .budget_meter import Plan, PlannedEvent, PrivacySpent, Setting
+from .budget_meter import (
+    ComposedPlan,
+    Plan,
+    PlannedEvent,
+    PrivacySpent,
+    Setting,
+    additive_accounting,
+    events_of_plan,
+    failure_delta,
+    worst_case_events,
+)
 from .calibrations import (
     ROUNDING_MARGIN,
     enlarge_spends,
@@ -33,7 +43,7 @@ from .calibrations import (
     selection_spend,
 )
 from .conversions import find_root, gdp_epsilon, gdp_log_delta, gdp_mu, zcdp_epsilon
-from .data_set_total import LifetimeBudget, TotalCost, events_of_plan, worst_case_events
+from .data_set_total import LifetimeBudget, TotalCost
 from .events import (
     Approximate,
     BoundedRange,

@@ -12,10 +12,25 @@ from ...core.builtin_values import to_builtin
 from ...core.errors import BudgetError
 from ...core.numbers import format_short_number
 from ...core.types import Json, value_object
-from .accountants import Accountant, ZcdpAccountant, tightest_accountant
+from .accountants import (
+    Accountant,
+    AdditiveAccountant,
+    PureAccountant,
+    ZcdpAccountant,
+    tightest_accountant,
+)
 from .budget import Budget
 from .composition import OptimalComposition
-from .events import EVENT_TYPES, Spend, SubsampledGaussian
+from .events import (
+    EVENT_TYPES,
+    Approximate,
+    Drawn,
+    EventCounts,
+    Events,
+    PrivacyEvent,
+    Spend,
+    SubsampledGaussian,
+)
 
 METERED_TYPES = (SubsampledGaussian, *EVENT_TYPES.values())  # kinds of events that a meter holds
 
@@ -115,6 +130,68 @@ class Plan:
     def spend_types(self) -> frozenset[type]:
         """The kinds of spend the plan declares."""
         return frozenset(type(c.spend) for c in self.planned_events)
+
+    def then(self, other: "Plan", budget: Budget, *, adaptive: bool) -> "ComposedPlan":
+        """Return the sequential composition of this plan and another one within one budget.
+
+        Args:
+            other: The plan that follows; it may depend on what this one releases.
+            budget: The whole budget, which both must keep together.
+            adaptive: Whether the events of `other` depend on values that it releases itself.
+
+        Raises:
+            BudgetError: Both together need more than the budget.
+
+        """
+        return ComposedPlan(self, other, budget, adaptive)
+
+
+@value_object
+class ComposedPlan:
+    """Two plans, one after the other, within one budget whose accounting is fixed beforehand.
+
+    Σρ at δ > 0, Σε at δ = 0: each is a valid privacy filter, so that the second plan may depend on
+    what the first one released. With `adaptive` the second counts with all that it may ever spend.
+    Raises BudgetError when both together exceed the budget.
+    """
+
+    first: Plan
+    second: Plan
+    budget: Budget
+    adaptive: bool
+
+    def __post_init__(self) -> None:
+        epsilon = self.accountant.epsilon(self.budget.delta)
+        if not epsilon <= self.budget.epsilon:
+            raise BudgetError(
+                f"schema and algorithm together need ε={epsilon:.9g}, "
+                f"{self.budget.epsilon:.9g} is given"
+            )
+
+    @cached_property
+    def accountant(self) -> AdditiveAccountant:
+        """The accountant of one event that stands for all that both plans may ever spend."""
+        events = [
+            *((c.spend, c.times) for c in self.first.planned_events),
+            *worst_case_events(self.second, self.adaptive),
+        ]
+        accounting = additive_accounting(self.budget)
+        cost = accounting.of_events(events).cost
+        failure = 0.0
+        if accounting.needs_delta:
+            failure = failure_delta(events, self.budget)
+        joint_event = accounting.event_of_cost(cost, failure, frozenset())
+        return accounting.of_events([(joint_event, 1)])
+
+
+def additive_accounting(budget: Budget) -> type[AdditiveAccountant]:
+    """Return the accounting of plans that are composed within a budget: Σρ, at δ = 0 Σε."""
+    return ZcdpAccountant if budget.delta > 0 else PureAccountant
+
+
+def failure_delta(events: Events, budget: Budget) -> float:
+    """Return the part of δ that the failures of events take at the budget's ε."""
+    return math.fsum(times * event.failure_delta(budget.epsilon) for event, times in events)
 
 
 @value_object
@@ -226,3 +303,39 @@ class BudgetMeter:
         """Raise BudgetError in a copy, which charges nothing."""
         if not self._accepts_charges:
             raise BudgetError("a copy of a ledger uses no budget")
+
+
+def events_of_plan(plan: Plan) -> EventCounts:
+    """Return a plan's planned spends as events.
+
+    A sampler's failure stands beside what the draw costs, as the error that it is.
+    """
+    events: list[tuple[PrivacyEvent, int]] = []
+    for charge in plan.planned_events:
+        spend = charge.spend
+        times = charge.times
+        failure = spend.sampler_failure
+        spend = spend.without_failure() if failure else spend
+        events.append((spend, times))
+        if failure:
+            events.append((Drawn(plan.budget.sampler_error(failure)), times))
+    return tuple(events)
+
+
+def worst_case_events(plan: Plan, adaptive: bool) -> EventCounts:
+    """Return the events that bound every path a plan may take, charged before the first read.
+
+    An adaptive algorithm may put other spends in place of the planned ones as long as they fit the
+    plan's one composition rule, so that it is charged with all of that rule's capacity, in one
+    piece. Equal (ε₀, δ₀) releases can be replaced by as many that are no larger only, sampled sums
+    by the same, so that what was planned is charged for them.
+    """
+    accountant = plan.accountant
+    if not adaptive or not isinstance(accountant, AdditiveAccountant):
+        return events_of_plan(plan)
+    failure = accountant.failure if Approximate in plan.spend_types else 0.0
+    worst_event = accountant.event_of_cost(BudgetMeter(plan).capacity, failure, plan.spend_types)
+    if any(charge.spend.sampler_failure for charge in plan.planned_events):
+        error = plan.budget.sampler_error(accountant.failure)
+        return ((worst_event, 1), (Drawn(error), 1))
+    return ((worst_event, 1),)

@@ -38,44 +38,7 @@ from ...core.numbers import format_short_number
 from ...core.types import value_object
 from .accountants import AdditiveAccountant, GdpAccountant, PureAccountant, ZcdpAccountant
 from .budget import Budget
-from .budget_meter import BudgetMeter, Plan
-from .events import Approximate, Drawn, EventCounts, Events, PrivacyEvent
-
-
-def events_of_plan(plan: Plan) -> EventCounts:
-    """Return a plan's planned spends as events.
-
-    A sampler's failure stands beside what the draw costs, as the error that it is.
-    """
-    events: list[tuple[PrivacyEvent, int]] = []
-    for charge in plan.planned_events:
-        spend = charge.spend
-        times = charge.times
-        failure = spend.sampler_failure
-        spend = spend.without_failure() if failure else spend
-        events.append((spend, times))
-        if failure:
-            events.append((Drawn(plan.budget.sampler_error(failure)), times))
-    return tuple(events)
-
-
-def worst_case_events(plan: Plan, adaptive: bool) -> EventCounts:
-    """Return the events that bound every path a plan may take, charged before the first read.
-
-    An adaptive algorithm may put other spends in place of the planned ones as long as they fit the
-    plan's one composition rule, so that it is charged with all of that rule's capacity, in one
-    piece. Equal (ε₀, δ₀) releases can be replaced by as many that are no larger only, sampled sums
-    by the same, so that what was planned is charged for them.
-    """
-    accountant = plan.accountant
-    if not adaptive or not isinstance(accountant, AdditiveAccountant):
-        return events_of_plan(plan)
-    failure = accountant.failure if Approximate in plan.spend_types else 0.0
-    worst_event = accountant.event_of_cost(BudgetMeter(plan).capacity, failure, plan.spend_types)
-    if any(charge.spend.sampler_failure for charge in plan.planned_events):
-        error = plan.budget.sampler_error(accountant.failure)
-        return ((worst_event, 1), (Drawn(error), 1))
-    return ((worst_event, 1),)
+from .events import Events
 
 
 @value_object

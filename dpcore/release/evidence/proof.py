@@ -14,13 +14,13 @@ from typing import Any
 from markupsafe import Markup, escape
 
 from ...algorithms import Algorithm
-from ...algorithms.schema_measurement.measurement_plan import BudgetDivision, joint_cost
 from ...core.numbers import format_short_number
 from ...core.types import value_object
 from ...privacy.accounting import (
     Accountant,
     Approximate,
     BoundedRange,
+    ComposedPlan,
     Gaussian,
     GdpAccountant,
     LossDistributionAccountant,
@@ -115,27 +115,23 @@ def derive_proof(
     algorithm: Algorithm | type[Algorithm],
     plan: Plan,
     problem: BoundedContribution,
-    schema_step: tuple[Plan, BudgetDivision] | None = None,
+    composed_plan: ComposedPlan | None = None,
 ) -> Proof:
     """Return the proof for a plan of the algorithm registered under `name`.
 
-    For the rows of this problem. Where the schema is `schema_step` by a plan of its own, within a
-    division of the whole budget, its charges come first, named after columns, and the total is what
-    the ledger's check of both adds up: all that may ever be spent.
+    For the rows of this problem. Where the plan is the second of a `composed_plan`, after one that
+    measures the schema, the charges of the first come first, named after columns, and the total is
+    what the check of both adds up: all that may ever be spent.
     """
     accountant = plan.accountant
     budget = plan.budget
     steps = []
-    epsilon = accountant.epsilon(budget.delta)
-    if schema_step is not None:
-        schema_plan, division = schema_step
-        budget = division.budget
-        cost, failure, epsilon = joint_cost(division, schema_plan, plan, algorithm.adaptive)
-        joint_event = division.accounting.event_of_cost(cost, failure, frozenset())
-        accountant = division.accounting.of_events([(joint_event, 1)])
+    if composed_plan is not None:
+        accountant = composed_plan.accountant
+        budget = composed_plan.budget
         steps = [
-            _proof_step(charge, schema_plan, division.accounting, ColumnCurator, problem)
-            for charge in schema_plan.planned_events
+            _proof_step(charge, composed_plan.first, type(accountant), ColumnCurator, problem)
+            for charge in composed_plan.first.planned_events
         ]
     return Proof(
         algorithm=name,
@@ -151,7 +147,7 @@ def derive_proof(
         ),
         total=_total_text(accountant),
         theorem=_theorem_text(type(accountant)),
-        epsilon=epsilon,
+        epsilon=accountant.epsilon(budget.delta),
         promise=(budget.epsilon, budget.delta),
         rows=problem.n,
         group=problem.group,

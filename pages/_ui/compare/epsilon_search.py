@@ -245,8 +245,8 @@ def _draw_forecast_tiles(
     algorithm = build_from_texts(ALGORITHMS[epsilon_forecast.algorithm_name], {})
     budget = Budget(epsilon, delta)
     plan = make_plan(algorithm, problem, budget)
-    schema = None if table.trial is None else table.trial.share_of_budget(budget)
-    promise = promise_of(algorithm, problem, budget, schema)
+    split = None if table.trial is None else table.trial.split_budget(budget)
+    promise = promise_of(algorithm, problem, budget, split)
     predicted_noise = predicted_tables(problem, plan)
     typical_error_tile = predicted_error_tiles(
         predicted_error_sizes(predicted_noise, problem.workload), None, problem.n, unit_name

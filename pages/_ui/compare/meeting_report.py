@@ -124,8 +124,8 @@ def _promises_by_budget(sweep: Sweep) -> dict[tuple[float, str], Promise]:
     for case in sweep.planned_cases:
         budget_and_title = case.budget.epsilon, ALGORITHM_TITLES[case.name]
         if case.key in finished_keys and budget_and_title not in promises:
-            schema = None if sweep.trial is None else sweep.trial.share_of_budget(case.budget)
-            promises[budget_and_title] = promise_of(case.algorithm, problem, case.budget, schema)
+            split = None if sweep.trial is None else sweep.trial.split_budget(case.budget)
+            promises[budget_and_title] = promise_of(case.algorithm, problem, case.budget, split)
     return promises
 
 

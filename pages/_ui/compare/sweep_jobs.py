@@ -117,8 +117,8 @@ class Sweep(CaseRuns[Dot]):
 
     def make_spec(self, case: Case) -> JobSpec:
         """Return the job of one run, with what the schema leaves of its budget."""
-        schema = None if self.trial is None else self.trial.share_of_budget(case.budget)
-        return replace(super().make_spec(case), schema=schema)
+        split = None if self.trial is None else self.trial.split_budget(case.budget)
+        return replace(super().make_spec(case), split=split)
 
     def extra_run_job(self, algorithm: Algorithm, budget: Budget, seed: int) -> JobSpec:
         """Return the pool job for one more run of the same problem."""

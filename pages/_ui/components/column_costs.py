@@ -8,7 +8,16 @@ from collections.abc import Sequence
 import pandas as pd
 import streamlit as st
 
-from dpcore.algorithms.schema_measurement.measurement_plan import VISIBLE_ROWS_SHARE, SchemaPlan
+from dpcore.algorithms.schema_measurement.predicted_errors import (
+    VISIBLE_ROWS_SHARE,
+    min_visible_rows,
+    missing_budget_text,
+    planned_events_of,
+    predicted_error_text,
+    purpose_text,
+)
+from dpcore.privacy.accounting import Plan
+from dpcore.problems import ColumnMeasurement
 from dpcore.schema.partial_schema import UnknownColumn
 
 from ..session.inert_text import escape_markdown, join_first_printable_texts, printable_text
@@ -36,18 +45,22 @@ def draw_column_costs(cost_rows: Sequence[dict[str, str]]) -> None:
 
 
 def column_cost_rows(
-    columns: Sequence[UnknownColumn], plan: SchemaPlan | None, refusal: str = ""
+    columns: Sequence[UnknownColumn],
+    problem: ColumnMeasurement,
+    plan: Plan | None,
+    refusal: str = "",
 ) -> list[dict[str, str]]:
-    """Return each column's name, kind, events by the schema's plan, and predicted error.
+    """Return each column's name, kind, events by the plan, and predicted error.
 
-    Columns of a kind have the same cost. Where a plan could not be made for columns of categories
-    they
-    are not in it, and `refusal` says why.
+    Columns of a kind have the same cost. `problem` is about those that can be measured, and `plan`
+    its plan, None where there is none of them; `refusal` says why the others cannot be.
     """
-    column_by_kind = (
-        {} if plan is None else {column.is_categorical: column for column in reversed(plan.columns)}
-    )
-    texts_by_kind = {kind: _cost_texts(column, plan) for kind, column in column_by_kind.items()}
+    texts_by_kind = {}
+    if plan is not None:
+        column_by_kind = {column.is_categorical: column for column in reversed(problem.columns)}
+        texts_by_kind = {
+            kind: _cost_texts(column, problem, plan) for kind, column in column_by_kind.items()
+        }
     empty_texts = {"charges": "", "how far off": refusal}
     return [
         {
@@ -59,26 +72,25 @@ def column_cost_rows(
     ]
 
 
-def _cost_texts(column: UnknownColumn, plan: SchemaPlan) -> dict[str, str]:
-    shortage_text = (
-        f"; {plan.missing_budget_text(column)}"
-        if plan.min_visible_rows(column) > VISIBLE_ROWS_SHARE * plan.n
-        else ""
-    )
+def _cost_texts(column: UnknownColumn, problem: ColumnMeasurement, plan: Plan) -> dict[str, str]:
+    shortage_text = ""
+    if min_visible_rows(column, problem, plan) > VISIBLE_ROWS_SHARE * problem.n:
+        shortage_text = f"; {missing_budget_text(column, problem, plan)}"
     return {
         "charges": _charge_text(column, plan),
-        "how far off": plan.predicted_error_text(column) + shortage_text,
+        "how far off": predicted_error_text(column, problem, plan) + shortage_text,
     }
 
 
-def _charge_text(column: UnknownColumn, plan: SchemaPlan) -> str:
-    division = plan.division
-    cost = division.accounting.of_events([(c.spend, c.times) for c in plan.charges_of(column)])
+def _charge_text(column: UnknownColumn, plan: Plan) -> str:
+    split = plan["split"]
+    events = [(event.spend, event.times) for event in planned_events_of(column, plan)]
+    cost = split.accounting.of_events(events)
     total = cost.cost
     symbol = cost.symbol
     failure = f", δ₀ = {cost.failure:.3g}" if cost.failure else ""
-    budget_share = total / (division.schema_cost + division.algorithm_cost)
+    budget_share = total / split.cost
     return (
-        f"{plan.purpose_text(column)}: {symbol} = {total:.3g}{failure}, {budget_share:.2%} of "
+        f"{purpose_text(column, plan)}: {symbol} = {total:.3g}{failure}, {budget_share:.2%} of "
         "the budget"
     )

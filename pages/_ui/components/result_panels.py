@@ -71,10 +71,10 @@ def draw_run_plan(job: RunJob) -> None:
     draw_heading("What was chosen, and what it used", Provenance.PUBLIC)
     draw_plan_tables(summary.settings, summary.planned_events)
     spent = summary.spent
-    schema = job.task.schema
-    if schema is not None:
+    split = job.task.split
+    if split is not None:
         st.caption(
-            f"This is the algorithm's part alone: {schema.fraction:.1%} of the budget of ε = "
+            f"This is the algorithm's part alone: {split.share:.1%} of the budget of ε = "
             f"{summary.budget.epsilon:g} is the "
             "schema's, which a trial measured here."
         )

@@ -8,15 +8,12 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from dpcore import Budget, InputError
-from dpcore.algorithms.schema_measurement.measurement_plan import (
-    SchemaPlan,
-    choose_schema_share,
-    divide_budget,
-    plan_schema,
-)
+from dpcore.algorithms.schema_measurement.measure_columns import plan_measurement
+from dpcore.algorithms.schema_measurement.split_budget import split_for_schema
 from dpcore.core.job import Job, StatusCallback
 from dpcore.core.provenance import Provenance
 from dpcore.evaluation.schema_trial import measure_schema_with_seed
+from dpcore.problems import ColumnMeasurement
 from dpcore.schema.inference.infer_schema import infer_column_from_data
 from dpcore.schema.partial_schema import PartialSchema, UnknownColumn
 
@@ -74,9 +71,9 @@ def draw_measurement_panel(current: Table, try_slot: DeltaGenerator | None) -> N
     epsilon_container, delta_container, share_container = st.columns(3)
     with epsilon_container:
         budget = parameter_widgets.budget_sliders(delta_container)
-    default_share = choose_schema_share(
+    default_share = split_for_schema(
         partial_schema.unknown_columns, None, n, rows_per_person, budget
-    ).fraction
+    ).share
     with share_container:
         selected_part = share_slider(default_share)
     schema_part = default_share if selected_part is None else selected_part
@@ -114,27 +111,22 @@ def _cost_rows(
     At δ = 0 those that cannot be measured say so, and cost nothing.
     """
 
-    def plan_columns(columns: Sequence[UnknownColumn]) -> SchemaPlan:
-        division = divide_budget(
-            budget, schema_part, has_categories=any(c.is_categorical for c in columns)
-        )
-        return plan_schema(columns, n, rows_per_person, division, exact=False)
+    def cost_rows_of(columns: Sequence[UnknownColumn], refusal: str = "") -> list[dict[str, str]]:
+        """Return the lines of all columns, where these ones are measured."""
+        split = split_for_schema(columns, schema_part, n, rows_per_person, budget)
+        problem = ColumnMeasurement(tuple(columns), n, rows_per_person)
+        plan = plan_measurement(problem, split, exact=False) if columns else None
+        return column_costs.column_cost_rows(partial_schema.unknown_columns, problem, plan, refusal)
 
     try:
-        return column_costs.column_cost_rows(
-            partial_schema.unknown_columns, plan_columns(partial_schema.unknown_columns)
-        )
+        return cost_rows_of(partial_schema.unknown_columns)
     except InputError as error:
         if budget.delta:
             raise
         measurable_columns = [
             column for column in partial_schema.unknown_columns if not column.is_categorical
         ]
-        return column_costs.column_cost_rows(
-            partial_schema.unknown_columns,
-            plan_columns(measurable_columns) if measurable_columns else None,
-            str(error).partition(": ")[2],
-        )
+        return cost_rows_of(measurable_columns, str(error).partition(": ")[2])
 
 
 def _draw_try_button(
@@ -188,7 +180,7 @@ def _draw_trial_results(
     """Draw what the last trial found, column by column."""
     draw_heading("What the trial found", Provenance.REAL_DATA, glossary_tooltip("trial"))
     st.caption(trial.summary)
-    if (trial.division.budget, trial.budget_share) != (budget, selected_part):
+    if (trial.split.budget, trial.budget_share) != (budget, selected_part):
         st.caption(
             "The sliders were moved since: try it again, to see what a release there would find."
         )
@@ -222,15 +214,14 @@ def _start_trial() -> None:
             raise InputError("the schema is not complete, or nothing of it is to be measured")
         n = target.n
         rows_per_person = target.unit.most_rows
-        share = choose_schema_share(
+        split = split_for_schema(
             target.partial_schema.unknown_columns, selected_part, n, rows_per_person, budget
         )
-        division = divide_budget(budget, share.fraction, has_categories=share.has_categories)
         measured_schema = measure_schema_with_seed(
             target.partial_schema,
             target.frame,
             target.unit,
-            division,
+            split,
             seed=seed,
             progress=lambda done, total: progress(done / total, "The schema is measured"),
         )
@@ -238,7 +229,7 @@ def _start_trial() -> None:
             SchemaTrial(
                 measured_schema=measured_schema,
                 partial_schema=target.partial_schema,
-                division=division,
+                split=split,
                 seed=seed,
                 budget_share=selected_part,
                 n=n,

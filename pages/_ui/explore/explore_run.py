@@ -85,14 +85,14 @@ def start_runs(table: Table, run_settings: RunSettings) -> RunWithReplays:
     rows = table.encoded_rows(run_settings.problem.domain.names)
     problem = run_settings.problem
     experiment = run_settings.experiment
-    task_key = (rows, experiment, run_settings.schema)
+    task_key = (rows, experiment, run_settings.split)
     if runs.group.requested != task_key or run_settings.run_again:
         population = table.population_on(problem.domain.names)
         public = {
             "algorithm": experiment.algorithm,
             "problem": problem,
             "budget": experiment.budget,
-            "schema": run_settings.schema,
+            "split": run_settings.split,
         }
         first_task = public | {
             "seeds": (experiment.seed,),

@@ -17,6 +17,7 @@ from dpcore.accuracy.raw_noise import plain_noise_max_error
 from dpcore.accuracy.usefulness import predicted_tables, suitable_uses
 from dpcore.algorithms.algorithm import make_plan
 from dpcore.algorithms.query_release.shared.optimal_noise import compare_with_bound
+from dpcore.algorithms.schema_measurement.split_budget import fit_split
 from dpcore.core.numbers import (
     format_count,
     format_percentage_points,
@@ -187,13 +188,13 @@ def _usefulness_sentence(run_settings: RunSettings) -> str:
     experiment = run_settings.experiment
     algorithm = experiment.algorithm
     budget = experiment.budget
-    schema_share = run_settings.schema
+    split = run_settings.split
 
     def compute() -> str:
-        if schema_share is None:
+        if split is None:
             plan = make_plan(algorithm, problem, budget)
         else:
-            plan = schema_share.divide_and_plan(algorithm, problem, budget, exact=False)[1]
+            plan = fit_split(algorithm, problem, split, exact=False)[1]
         return suitable_uses(predicted_tables(problem, plan), problem.n).sentence
 
     key = (
@@ -202,7 +203,7 @@ def _usefulness_sentence(run_settings: RunSettings) -> str:
         problem.effective_n,
         algorithm,
         budget,
-        schema_share,
+        split,
     )
     return session().memoize("uses", key, compute)
 
@@ -226,7 +227,7 @@ def draw_noise_spread(run_results: RunResults) -> None:
     epsilon = summary.spent.epsilon
     delta = summary.spent.delta
     accounting = summary.spent.accounting.name
-    if run_results.settings.schema is not None:  # what the schema costs is not the run's to say
+    if run_results.settings.split is not None:  # what the schema costs is not the run's to say
         epsilon = summary.budget.epsilon
         delta = summary.budget.delta
         accounting = "the schema and the algorithm together, at the most"

@@ -10,7 +10,7 @@ from dpcore.accuracy.work_forecast import (
     forecast_affordable_run,
 )
 from dpcore.algorithms.algorithm import make_plan
-from dpcore.algorithms.schema_measurement.measurement_plan import SchemaShare
+from dpcore.algorithms.schema_measurement.split_budget import SplitBudget
 from dpcore.core.parameters import build_from_texts
 from dpcore.core.types import by_name
 from dpcore.evaluation.experiment import Experiment
@@ -27,14 +27,14 @@ CURVE_AXES = ("step", "ε used")  # what a curve can be drawn against
 class RunSettings:
     """An experiment, its problem about the table of this tab, and whether to run it again.
 
-    `schema` is the part of the budget that is not the algorithm's, where the table's schema is
-    measured. One run is foreseen to take `predicted_seconds`.
+    `split` is how the budget is split with the table's schema, where that is measured.
+    One run is foreseen to take `predicted_seconds`.
     """
 
     experiment: Experiment
     problem: QueryRelease
     run_again: bool
-    schema: SchemaShare | None = None
+    split: SplitBudget | None = None
     predicted_seconds: float | None = None
 
 
@@ -89,15 +89,15 @@ def choose_run_settings(table: Table) -> RunSettings:
     )
     if seconds >= MIN_SECONDS_TO_MENTION:
         st.caption(f"Forecast: {describe_forecast(seconds, size)}, from public numbers.")
-    schema = None if table.trial is None else table.trial.share_of_budget(budget)
-    schema_share = None if schema is None else schema.fraction
+    split = None if table.trial is None else table.trial.split_budget(budget)
+    schema_share = None if split is None else split.share
     task = question_choice.task_of_table(table, problem.domain.names, texts, schema_share)
     experiment = Experiment(task=task, algorithm=algorithm, budget=budget, seed=seed, repeat=repeat)
     return RunSettings(
         experiment=experiment,
         problem=problem,
         run_again=again,
-        schema=schema,
+        split=split,
         predicted_seconds=seconds,
     )
 

@@ -12,13 +12,15 @@ import streamlit as st
 from dpcore import ALGORITHMS, Budget, InputError, QueryRelease
 from dpcore.accuracy import accountant_comparison
 from dpcore.accuracy.meaning_of_epsilon import Promise
-from dpcore.accuracy.promise_with_schema import promise_of_division
+from dpcore.accuracy.promise_with_schema import promise_of_split
 from dpcore.algorithms import Algorithm
 from dpcore.algorithms.algorithm import make_plan
-from dpcore.algorithms.schema_measurement.measurement_plan import choose_schema_share, plan_schema
+from dpcore.algorithms.schema_measurement.measure_columns import plan_measurement
+from dpcore.algorithms.schema_measurement.split_budget import fit_split, split_for_schema
 from dpcore.core.parameters import build_from_texts
 from dpcore.core.types import frozen
 from dpcore.privacy.accounting import guarantee
+from dpcore.problems import ColumnMeasurement
 from dpcore.release.evidence.proof import Proof, derive_proof
 
 from ..components import parameter_widgets, question_choice, warn_if_schema_incomplete
@@ -128,17 +130,15 @@ def _charges_proof_and_promise(
             Promise.of_plan(mechanism_plan, adaptive=algorithm.adaptive),
         )
     budget_share = selected_share() if table.trial is None else table.trial.budget_share
-    share = choose_schema_share(
-        table.partial_schema.unknown_columns, budget_share, problem.n, problem.group, budget
-    )
     columns = table.partial_schema.unknown_columns
-    division, mechanism_plan = share.divide_and_plan(algorithm, problem, budget, exact=False)
-    schema_plan = plan_schema(columns, problem.n, problem.group, division, exact=False)
-    privacy_proof = derive_proof(
-        name, algorithm, mechanism_plan, problem, (schema_plan.plan, division)
-    )
+    split = split_for_schema(columns, budget_share, problem.n, problem.group, budget)
+    split, mechanism_plan = fit_split(algorithm, problem, split, exact=False)
+    schema_problem = ColumnMeasurement(columns, problem.n, problem.group)
+    schema_plan = plan_measurement(schema_problem, split, exact=False)
+    composed_plan = schema_plan.then(mechanism_plan, budget, adaptive=algorithm.adaptive)
+    privacy_proof = derive_proof(name, algorithm, mechanism_plan, problem, composed_plan)
     return (
-        (*schema_plan.plan.planned_events, *mechanism_plan.planned_events),
+        (*schema_plan.planned_events, *mechanism_plan.planned_events),
         privacy_proof,
-        promise_of_division(division),
+        promise_of_split(split),
     )

@@ -7,13 +7,14 @@ import pandas as pd
 import streamlit as st
 
 from dpcore import Budget, PrivacyUnit, read_queries
-from dpcore.algorithms.schema_measurement.measurement_plan import default_schema_share
+from dpcore.algorithms.schema_measurement.split_budget import default_schema_share
 from dpcore.core.job import Job
 from dpcore.core.provenance import Provenance
+from dpcore.privacy.accounting import additive_accounting
 from dpcore.release.preparation import (
-    PartialSchemaRelease,
     PartialSchemaRows,
     PreparedRelease,
+    SchemaMeasurement,
     prepare_release,
     prepare_with_partial_schema,
 )
@@ -60,17 +61,15 @@ def prepare_measured_release(request: ReleaseRequest, table: Table) -> PreparedR
     )
 
 
-def draw_measurement_preview(ready: PartialSchemaRelease) -> None:
+def draw_measurement_preview(measurement: SchemaMeasurement) -> None:
     """Draw the cost and predicted error of each column to be measured.
 
     It also says with which placeholders the plan below is made.
     """
-    schema_plan = ready.schema_plan
-    division = ready.division
-    schema_part = division.schema_cost / (division.schema_cost + division.algorithm_cost)
+    schema_part = measurement.split.share
     draw_heading(
         "The schema is measured first",
-        Provenance.REAL_DATA if ready.schema.placeholder.peeked else Provenance.PUBLIC,
+        Provenance.REAL_DATA if measurement.schema.placeholder.peeked else Provenance.PUBLIC,
     )
     st.caption(
         f"{schema_part:.1%} of the budget measures it, and {1 - schema_part:.1%} is left for the "
@@ -81,13 +80,15 @@ def draw_measurement_preview(ready: PartialSchemaRelease) -> None:
         "made anew in the schema that is found, within the same budget. Questions are read in "
         "that schema."
     )
-    column_costs.draw_column_costs(column_costs.column_cost_rows(schema_plan.columns, schema_plan))
+    problem = measurement.problem
+    cost_rows = column_costs.column_cost_rows(problem.columns, problem, measurement.plan)
+    column_costs.draw_column_costs(cost_rows)
 
 
-def total_epsilon(ready: PartialSchemaRelease) -> float:
+def total_epsilon(ready: PreparedRelease) -> float:
     """Return the ε reserved: all that schema and algorithm may ever spend."""
-    accountant = ready.division.accounting.of_events(ready.events)
-    return accountant.epsilon(ready.request.budget.delta)
+    budget = ready.request.budget
+    return additive_accounting(budget).of_events(ready.events).epsilon(budget.delta)
 
 
 def _read_records(table: Table, schema: PartialSchema) -> PartialSchemaRows | None:

@@ -36,7 +36,6 @@ from dpcore.release.ledger.chain import is_new_ledger
 from dpcore.release.ledger.gauge import fitting_release_count
 from dpcore.release.ledger.ledger_store import LedgerStore
 from dpcore.release.preparation import (
-    PartialSchemaRelease,
     PartialSchemaRows,
     PreparedRelease,
     prepare_release,
@@ -272,7 +271,7 @@ def draw_predicted_tiles(ready: PreparedRelease, plan_key: tuple) -> None:
     workload = problem.workload
     rows_per_person = ready.request.unit.most_rows
     predicted_error = None
-    if not isinstance(ready, PartialSchemaRelease):
+    if ready.schema_measurement is None:
         predicted_error = session().memoize(
             "foreseen", plan_key, lambda: predicted_tables(problem, ready.plan)
         )
@@ -392,10 +391,11 @@ def draw_plan_details(ready: PreparedRelease, plan_key: tuple) -> None:
     unit = ready.request.unit
     reservation = _expected_reservation(ready, None, plan_key)
     budget = request.budget
-    if isinstance(ready, PartialSchemaRelease):
-        measured_release.draw_measurement_preview(ready)
+    measurement = ready.schema_measurement
+    if measurement is not None:
+        measured_release.draw_measurement_preview(measurement)
         costs = f"Schema and algorithm may cost ε = {measured_release.total_epsilon(ready):.6g}"
-        accounting = ready.division.accounting.name
+        accounting = measurement.split.accounting.name
     else:
         costs = f"The plan costs ε = {plan.accountant.epsilon(budget.delta):.6g}"
         accounting = plan.accountant.name
@@ -411,11 +411,7 @@ def draw_plan_details(ready: PreparedRelease, plan_key: tuple) -> None:
             if request.algorithm.adaptive
             else ""
         )
-        + (
-            " It uses all that both may ever need."
-            if isinstance(ready, PartialSchemaRelease)
-            else ""
-        )
+        + (" It uses all that both may ever need." if measurement is not None else "")
     )
     plan_tables(plan.settings, plan.planned_events)
     difference_text = (
@@ -447,13 +443,14 @@ def largest_fitting_epsilon(ready: PreparedRelease, data_sets: Sequence[DataSet]
     def fits(epsilon: float) -> bool:
         trial_request = replace(request, budget=Budget(epsilon, request.budget.delta))
         try:
-            if isinstance(ready, PartialSchemaRelease):
-                records = PartialSchemaRows(ready.column_texts, ready.rows)
+            measurement = ready.schema_measurement
+            if measurement is not None:
+                records = PartialSchemaRows(measurement.column_texts, ready.rows)
                 events = prepare_with_partial_schema(
                     trial_request,
-                    ready.schema,
-                    ready.workload_for,
-                    ready.schema_budget_share,
+                    measurement.schema,
+                    measurement.workload_for,
+                    measurement.budget_share,
                     records,
                 ).events
             else:
@@ -494,7 +491,7 @@ def prepare_request(request: ReleaseRequest, table: Table) -> PreparedRelease | 
 
 def check_ledger_searched(
     table: Table,
-    ready: PreparedRelease | PartialSchemaRelease,
+    ready: PreparedRelease,
     ledger: Path | None,
     plan_key: tuple,
 ) -> bool:

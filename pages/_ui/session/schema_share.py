@@ -6,12 +6,8 @@ from functools import cached_property
 import streamlit as st
 
 from dpcore import Budget
-from dpcore.algorithms.schema_measurement.measure_schema import MeasuredSchema
-from dpcore.algorithms.schema_measurement.measurement_plan import (
-    BudgetDivision,
-    SchemaShare,
-    choose_schema_share,
-)
+from dpcore.algorithms.schema_measurement.measure_columns import MeasuredSchema
+from dpcore.algorithms.schema_measurement.split_budget import SplitBudget, split_for_schema
 from dpcore.core.numbers import format_short_number
 from dpcore.schema.partial_schema import PartialSchema
 
@@ -36,15 +32,15 @@ class SchemaTrial:
 
     measured_schema: MeasuredSchema
     partial_schema: PartialSchema
-    division: BudgetDivision
+    split: SplitBudget
     seed: int
     budget_share: float | None
     n: int
     rows_per_person: int
 
-    def share_of_budget(self, budget: Budget) -> SchemaShare:
-        """Return the schema's share of another budget, chosen in the same way."""
-        return choose_schema_share(
+    def split_budget(self, budget: Budget) -> SplitBudget:
+        """Return another budget, split in the same way."""
+        return split_for_schema(
             self.partial_schema.unknown_columns,
             self.budget_share,
             self.n,
@@ -54,7 +50,7 @@ class SchemaTrial:
 
     def other_budget_note(self, budget: Budget) -> str:
         """Return a note that another budget gives another schema; empty at the trial's budget."""
-        trial_budget = self.division.budget
+        trial_budget = self.split.budget
         if trial_budget == budget:
             return ""
         return (
@@ -75,13 +71,11 @@ class SchemaTrial:
             f" It found nothing in {empty_columns} of "
             f"{len(self.measured_schema.findings)} columns: their errors say nothing."
         )
-        budget = self.division.budget
-        schema_part = self.division.schema_cost / (
-            self.division.schema_cost + self.division.algorithm_cost
-        )
+        budget = self.split.budget
         return (
-            f"Schema: measured in a trial with repeat number {self.seed}, for {schema_part:.1%} of "
-            f"ε = {budget.epsilon:g} at δ = {format_short_number(budget.delta)}. A release "
+            f"Schema: measured in a trial with repeat number {self.seed}, for "
+            f"{self.split.share:.1%} of ε = {budget.epsilon:g} at δ = "
+            f"{format_short_number(budget.delta)}. A release "
             f"measures it anew.{empty_columns_note if empty_columns else ''}"
         )
 

@@ -5,6 +5,7 @@ makes of tables.
 import copy
 import math
 import re
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -18,20 +19,12 @@ from dpcore import (
     domain_from_json,
     domain_to_json,
 )
-from dpcore.algorithms.schema_measurement.measure_schema import (
-    guess_column_kinds,
-    measure_column,
+from dpcore.algorithms.algorithm import make_plan
+from dpcore.algorithms.schema_measurement.column_findings import guess_column_kinds, measure_column
+from dpcore.algorithms.schema_measurement.measure_columns import (
+    MeasureColumns,
     measure_schema,
-)
-from dpcore.algorithms.schema_measurement.measurement_plan import (
-    SchemaPlan,
-    check_joint_cost,
-    default_schema_share,
-    divide_budget,
-    joint_cost,
-    plan_schema,
-    plan_within_division,
-    rho_and_failure_delta,
+    plan_measurement,
 )
 from dpcore.algorithms.schema_measurement.number_columns import (
     FIRST_FULL_CHANCE,
@@ -39,10 +32,31 @@ from dpcore.algorithms.schema_measurement.number_columns import (
     FittedTreeCounts,
     number_grid,
 )
+from dpcore.algorithms.schema_measurement.predicted_errors import (
+    min_visible_rows,
+    missing_budget_text,
+    needed_epsilon,
+    predicted_error_text,
+    rank_error,
+    values_threshold,
+)
+from dpcore.algorithms.schema_measurement.split_budget import (
+    SplitBudget,
+    default_schema_share,
+    fit_split,
+)
 from dpcore.core.provenance import Provenance
-from dpcore.privacy.accounting import Gaussian, conversions, worst_case_events
+from dpcore.privacy.accounting import (
+    Gaussian,
+    Setting,
+    ZcdpAccountant,
+    conversions,
+    failure_delta,
+    worst_case_events,
+)
 from dpcore.privacy.curators.column_curator import ColumnCurator, NoisyCounts
 from dpcore.privacy.statistics.column_statistics import FANOUT, TreeCounts, dyadic_edges
+from dpcore.problems import ColumnMeasurement
 from dpcore.schema.column import OTHER_LABEL
 from dpcore.schema.column_texts import ColumnTexts
 from dpcore.schema.partial_schema import partial_schema_from_json
@@ -96,16 +110,13 @@ def table(n=N, seed=0):
 
 def measured(frame, spec=FILE, *, epsilon=4.0, delta=1e-6, exact=False, wrap=lambda c: c, seed=1):
     schema = partial_schema_from_json(spec)
-    division = divide_budget(
-        Budget(epsilon, delta),
-        0.5,
-        has_categories=any(c.is_categorical for c in schema.unknown_columns),
-    )
-    plan = plan_schema(schema.unknown_columns, len(frame), 1, division, exact=exact)
+    problem = ColumnMeasurement(schema.unknown_columns, len(frame))
+    split = SplitBudget(Budget(epsilon, delta), 0.5, first_can_fail=bool(problem.categorical_names))
+    plan = plan_measurement(problem, split, exact=exact)
     curator = wrap(
-        ColumnCurator(schema.unknown_column_texts(frame), len(frame), plan.plan, seeded(seed))
+        ColumnCurator(schema.unknown_column_texts(frame), len(frame), plan, seeded(seed))
     )
-    return measure_schema(schema, plan, curator), curator, plan
+    return measure_schema(schema, problem, plan, curator), curator, plan
 
 
 @parametrize_false_true("exact")
@@ -162,7 +173,7 @@ def test_the_schema_depends_on_the_records_through_the_verbs_only(delta):
     schema = partial_schema_from_json(spec)
     replayer = Replayer(recorder.tape)
     vars(replayer)["budget_meter"] = copy.deepcopy(recorder.budget_meter)
-    again = measure_schema(schema, plan, replayer)
+    again = measure_schema(schema, ColumnMeasurement(schema.unknown_columns, N), plan, replayer)
     assert not replayer._tape
     assert again.domain == first.domain
     assert [f.description for f in again.findings] == [f.description for f in first.findings]
@@ -172,43 +183,36 @@ def test_the_schema_depends_on_the_records_through_the_verbs_only(delta):
 def test_kinds_are_guessed_from_what_was_released_only(delta, seed):
     frame = table().assign(born="2001-05-17", given=lambda f: f["sex"].map({"f": "3.5", "m": "4"}))
     names = list(frame)
-    plan = plan_schema(
-        (),
-        N,
-        1,
-        divide_budget(Budget(6, delta), 1.0, has_categories=True),
-        exact=False,
-        unknown_kind_count=len(names),
-    )
-    recorder = Recorder(
-        ColumnCurator(
-            [ColumnTexts.from_series(frame[name]) for name in names], N, plan.plan, seeded(seed)
-        )
-    )
-    columns = guess_column_kinds(names, plan, recorder)
+    problem = ColumnMeasurement((), N, names_of_unknown_kind=tuple(names))
+    plan = make_plan(MeasureColumns(), problem, Budget(6, delta))
+    cells = [ColumnTexts.from_series(frame[name]) for name in names]
+    recorder = Recorder(ColumnCurator(cells, N, plan, seeded(seed)))
+    columns = guess_column_kinds(problem, plan, recorder)
     kinds = {c.name: (c.kind, c.read) for c in columns}
     assert kinds["job"] == kinds["sex"] == ("categorical", "")
     assert kinds["age"] == ("integer", "")
     assert kinds["pay"] == kinds["temp"] == kinds["given"] == ("numeric", "")
     assert kinds["born"] == ("integer", "year of y-m-d")
-    assert guess_column_kinds(names, plan, Replayer(recorder.tape)) == columns
+    assert guess_column_kinds(problem, plan, Replayer(recorder.tape)) == columns
     place = names.index("born")
     recorder.set_reading(place, columns[place].read)
-    assert measure_column(columns[place], place, plan, recorder).column.read == "month of y-m-d", (
-        "all of one year"
-    )
+    found = measure_column(columns[place], place, problem, plan, recorder)
+    assert found.column.read == "month of y-m-d", "all of one year"
+    curator = ColumnCurator(cells, N, plan, seeded(seed))
+    steps = list(MeasureColumns().steps(problem, plan, curator))
+    measured_names = [c.name for c in columns if delta or not c.is_categorical]
+    assert [step.release.column.name for step in steps] == measured_names
 
 
 def test_what_is_charged_is_what_was_planned():
     _, curator, plan = measured(table())
-    assert [s for _, s in curator.budget_meter.events] == [
-        c.spend for c in plan.plan.planned_events
-    ]
-    thief = SchemaPlan(**{**vars(plan), "range_spend": Gaussian(plan.tree_spend.mu)})
+    assert [s for _, s in curator.budget_meter.events] == [c.spend for c in plan.planned_events]
+    dear = Setting("range", Gaussian(plan["tree"].mu), "stolen")
+    thief = replace(plan, settings=(dear, *plan.settings))
     schema = partial_schema_from_json(FILE)
-    held = ColumnCurator(schema.unknown_column_texts(table()), N, plan.plan, seeded(0))
+    held = ColumnCurator(schema.unknown_column_texts(table()), N, plan, seeded(0))
     with expect_budget_error(r"not measured as planned|left"):
-        measure_schema(schema, thief, held)
+        measure_schema(schema, ColumnMeasurement(schema.unknown_columns, N), thief, held)
 
 
 @parametrize_false_true("exact")
@@ -222,59 +226,51 @@ def test_schema_and_algorithm_together_keep_the_budget_and_use_it(name, delta, e
         {"columns": {"age": WHOLE, "pay": BINS} | ({"job": CATEGORIES} if known else {})}
     )
     problem = QueryRelease(Marginals.all(schema.placeholder, 1), N)
-    division = divide_budget(budget, 0.2, has_categories=known)
+    split = SplitBudget(budget, 0.2, first_can_fail=known)
     try:
-        plan = plan_within_division(algorithm, problem, division, exact=exact)
+        split, plan = fit_split(algorithm, problem, split, exact=exact)
     except InputError:
-        if delta > 0:
-            division = divide_budget(budget, 0.2, has_categories=known, can_fail=True)
-            plan = plan_within_division(algorithm, problem, division, exact=exact)
-        else:
-            with expect_error():
-                algorithm.plan(problem, budget)
-            return
-    own = plan_schema(schema.unknown_columns, N, 1, division, exact=exact).plan
-    check_joint_cost(division, own, plan, algorithm.adaptive)
+        assert delta == 0
+        with expect_error():
+            algorithm.plan(problem, budget)
+        return
+    own = plan_measurement(ColumnMeasurement(schema.unknown_columns, N), split, exact=exact)
+    composed = own.then(plan, budget, adaptive=algorithm.adaptive)
+    assert composed.accountant.epsilon(delta) <= 1
     events = [
         *((c.spend, c.times) for c in own.planned_events),
         *worst_case_events(plan, algorithm.adaptive),
     ]
     if delta:
-        rho, lost = rho_and_failure_delta(events, budget)
-        assert 0.99 * conversions.zcdp_rho(1, delta - lost) < rho + (division.algorithm_failure > 0)
+        rho, lost = ZcdpAccountant.of_events(events).cost, failure_delta(events, budget)
+        assert 0.99 * conversions.zcdp_rho(1, delta - lost) < rho + split.second_can_fail
         whole = conversions.zcdp_epsilon(rho, delta - lost)
-        assert joint_cost(division, own, plan, algorithm.adaptive) == (rho, lost, whole)
-        assert whole <= 1
-        assert sum(e.rho for e, _ in division.reserved_events) >= rho * (1 - 1e-12), (
+        assert (composed.accountant.cost, composed.accountant.failure) == (rho, lost)
+        assert composed.accountant.epsilon(delta) == whole
+        assert sum(e.rho for e, _ in split.reserved_events) >= rho * (1 - 1e-12), (
             "all is reserved before"
         )
     else:
         assert 0.99 < sum(t * e.pure_epsilon for e, t in events) <= 1
     with expect_budget_error("together need"):
-        check_joint_cost(
-            divide_budget(Budget(0.9, delta), 0.2, has_categories=known),
-            own,
-            plan,
-            algorithm.adaptive,
-        )
+        own.then(plan, Budget(0.9, delta), adaptive=algorithm.adaptive)
 
 
 def test_a_person_with_several_rows_costs_as_many_times_the_noise():
     schema = partial_schema_from_json(FILE)
-    division = divide_budget(Budget(2, 1e-6), 0.1, has_categories=True)
-    plans = [
-        plan_schema(schema.unknown_columns, N, group, division, exact=False) for group in (1, 4)
-    ]
-    assert plans[0].plan.planned_events == plans[1].plan.planned_events
-    assert plans[1].rank_error == approx(4 * plans[0].rank_error)
-    assert plans[1].threshold > 3.9 * plans[0].threshold
+    split = SplitBudget(Budget(2, 1e-6), 0.1, first_can_fail=True)
+    one, four = (ColumnMeasurement(schema.unknown_columns, N, group) for group in (1, 4))
+    plan = plan_measurement(one, split, exact=False)
+    assert plan.planned_events == plan_measurement(four, split, exact=False).planned_events
+    assert rank_error(four, plan) == approx(4 * rank_error(one, plan))
+    assert values_threshold(four, plan) > 3.9 * values_threshold(one, plan)
 
 
 def test_the_share_of_a_schema_lets_rare_values_be_seen_and_leaves_most_of_a_budget():
     for n, epsilon, delta in ((30_000, 1, 1e-9), (8_000, 4, 1e-6), (20_000, 2, 0.0)):
         share = default_schema_share(4, n, 1, Budget(epsilon, delta))
         assert 0.05 < share < 0.25
-        each = divide_budget(Budget(epsilon, delta), share, has_categories=False).schema_cost / 4
+        each = SplitBudget(Budget(epsilon, delta), share, first_can_fail=False).first_cost / 4
         noise = 2 / each if delta == 0 else math.sqrt(2) / math.sqrt(2 * each)
         assert 6 * noise == approx(0.01 * n, rel=0.01)
         assert default_schema_share(4, n, 2, Budget(epsilon, delta)) > share
@@ -307,21 +303,21 @@ def test_nothing_found_says_so_and_what_it_would_need():
     assert "would be seen at epsilon = " in found.findings[0].description
     for delta, spec in ((1e-6, FILE["columns"]), (0.0, {"age": WHOLE, "pay": QUANTILES})):
         columns = partial_schema_from_json({"columns": spec}).unknown_columns
+        problem = ColumnMeasurement(columns, N, 2)
 
-        def planned(epsilon, columns=columns, delta=delta):
-            division = divide_budget(Budget(epsilon, delta), 0.1, has_categories=delta > 0)
-            return plan_schema(columns, N, 2, division, exact=True)
+        def planned(epsilon, problem=problem, delta=delta):
+            split = SplitBudget(Budget(epsilon, delta), 0.1, first_can_fail=delta > 0)
+            return plan_measurement(problem, split, exact=True)
 
         for column in (columns[0], columns[-1]):
-            epsilon = planned(0.01).needed_epsilon(column)
+            epsilon = needed_epsilon(column, problem, planned(0.01))
             assert (
-                planned(epsilon * 1.001).min_visible_rows(column)
+                min_visible_rows(column, problem, planned(epsilon * 1.001))
                 <= 0.05 * N
-                < planned(epsilon * 0.98).min_visible_rows(column)
+                < min_visible_rows(column, problem, planned(epsilon * 0.98))
             )
-            assert f"200 rows (5%) would be seen at epsilon = {epsilon:.3g}" in planned(
-                0.3
-            ).missing_budget_text(column)
+            text = missing_budget_text(column, problem, planned(0.3))
+            assert f"200 rows (5%) would be seen at epsilon = {epsilon:.3g}" in text
 
 
 def test_without_delta_categories_are_refused_before_anything_is_touched():
@@ -478,9 +474,10 @@ def test_no_expected_error_is_more_than_the_rows_there_are(n, epsilon, delta):
     columns = [
         c for c in partial_schema_from_json(FILE).unknown_columns if delta or not c.is_categorical
     ]
-    division = divide_budget(Budget(epsilon, delta), 0.2, has_categories=delta > 0)
-    plan = plan_schema(columns, n, 3, division, exact=False)
+    problem = ColumnMeasurement(tuple(columns), n, 3)
+    split = SplitBudget(Budget(epsilon, delta), 0.2, first_can_fail=delta > 0)
+    plan = plan_measurement(problem, split, exact=False)
     for column in columns:
-        words = plan.predicted_error_text(column)
+        words = predicted_error_text(column, problem, plan)
         assert all(float(share) <= 100 for share in re.findall(PERCENTAGE, words)), words
         assert all(int(count.replace(",", "")) <= n for count in re.findall(COUNTED, words)), words

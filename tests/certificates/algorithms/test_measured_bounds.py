@@ -7,9 +7,11 @@ import re
 import numpy as np
 import pandas as pd
 
-from dpcore.algorithms.schema_measurement.measure_schema import guess_column_kinds
-from dpcore.algorithms.schema_measurement.measurement_plan import divide_budget, plan_schema
+from dpcore.algorithms.schema_measurement.column_findings import guess_column_kinds
+from dpcore.algorithms.schema_measurement.measure_columns import plan_measurement
+from dpcore.algorithms.schema_measurement.split_budget import SplitBudget
 from dpcore.privacy.curators.column_curator import ColumnCurator
+from dpcore.problems import ColumnMeasurement
 from dpcore.schema.column_texts import ColumnTexts
 from tests.algorithms.schema_measurement.test_measure_schema import BINS, QUANTILES, WHOLE, measured
 from tests.small_problems import BUDGET, parametrize, seeded
@@ -60,19 +62,14 @@ def test_kinds_are_found_in_a_small_table():
     ).astype(str)
     right = []
     for seed in range(40):
-        plan = plan_schema(
-            (),
-            n,
-            1,
-            divide_budget(BUDGET, 0.25, has_categories=True),
-            exact=False,
-            unknown_kind_count=15,
-        )
+        problem = ColumnMeasurement((), n, names_of_unknown_kind=tuple(frame))
+        split = SplitBudget(BUDGET, 0.25, first_can_fail=True)
+        plan = plan_measurement(problem, split, exact=False)
         curator = ColumnCurator(
-            [ColumnTexts.from_series(frame[c]) for c in frame], n, plan.plan, seeded(seed)
+            [ColumnTexts.from_series(frame[c]) for c in frame], n, plan, seeded(seed)
         )
         right += [
             column.kind == column.name.split()[0]
-            for column in guess_column_kinds(list(frame), plan, curator)
+            for column in guess_column_kinds(problem, plan, curator)
         ]
     assert np.mean(right) >= 0.95

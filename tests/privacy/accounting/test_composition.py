@@ -22,9 +22,8 @@ from dpcore.privacy.accounting import (
     conversions,
     worst_case_events,
 )
-from dpcore.privacy.accounting.budget_meter import BudgetMeter
+from dpcore.privacy.accounting.budget_meter import BudgetMeter, events_of_plan
 from dpcore.privacy.accounting.composition import OptimalComposition, gdp_log_deltas
-from dpcore.privacy.accounting.data_set_total import events_of_plan
 from tests.accuracy.test_accountant_comparison import delta_of, gaussian_delta, responses
 from tests.privacy.enumerated_neighbours import plan_of
 from tests.small_problems import BUDGET, approx, expect_budget_error, parametrize, query_problem

@@ -36,7 +36,7 @@ from dpcore.privacy.accounting import (
     gaussian_spend,
     worst_case_events,
 )
-from dpcore.privacy.accounting.data_set_total import events_of_plan
+from dpcore.privacy.accounting.budget_meter import events_of_plan
 from dpcore.privacy.accounting.events import Filtered, events_to_json
 from dpcore.release.data_set import TableIdentity
 from dpcore.release.ledger import ledger_store

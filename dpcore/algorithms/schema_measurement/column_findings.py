@@ -1,20 +1,18 @@
-"""Schema from noisy counts: post-processing of a `ColumnCurator`'s releases.
+"""Findings on columns from noisy counts: post-processing of a `ColumnCurator`'s releases.
 
 And nothing else.
 """
 
-from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 
-from ...core.errors import BudgetError
 from ...core.provenance import Released
-from ...core.types import Array, ProgressCallback, frozen, ignore_progress
-from ...privacy.accounting import NoiseSpend
+from ...core.types import Array, frozen
+from ...privacy.accounting import NoiseSpend, Plan
 from ...privacy.curators.column_curator import ColumnCurator
 from ...privacy.statistics.column_statistics import KindCounts, Magnitudes
+from ...problems import ColumnMeasurement
 from ...schema.column_readings import AMOUNT_WITH_COMMA, AS_WRITTEN, DATE_ORDERS
 from ...schema.column_texts import (
     DATE_KINDS,
@@ -25,9 +23,8 @@ from ...schema.column_texts import (
     TEXT_KIND,
     WHOLE_NUMBER_KIND,
 )
-from ...schema.domain import Column, Domain
-from ...schema.partial_schema import PartialSchema, UnknownColumn
-from .measurement_plan import SchemaPlan
+from ...schema.domain import Column
+from ...schema.partial_schema import UnknownColumn
 from .number_columns import (
     CERTAIN_DEVIATIONS,
     MAX_LOST_ROWS_SHARE,
@@ -37,6 +34,7 @@ from .number_columns import (
     number_grid,
     quantile_cuts,
 )
+from .predicted_errors import missing_budget_text
 
 MIN_KIND_SHARE = 0.9  # share of present cells that makes a column one of numbers, or of dates
 
@@ -53,81 +51,55 @@ class ColumnFindings(Released):
     found_nothing: bool = False
 
 
-@frozen
-class MeasuredSchema(Released):
-    """The measured domain, and the findings on each of its columns."""
-
-    domain: Domain
-    findings: tuple[ColumnFindings, ...]
-
-
-def measure_schema(
-    schema: PartialSchema,
-    plan: SchemaPlan,
-    curator: ColumnCurator,
-    progress: ProgressCallback = ignore_progress,
-) -> MeasuredSchema:
-    """Return the schema with every unknown column measured, in order.
-
-    Raises BudgetError when the charges differ from the plan. `progress` receives the number of
-    columns done.
-    """
-    findings = []
-    for i, column in enumerate(schema.unknown_columns):
-        progress(i, len(schema.unknown_columns))
-        findings.append(measure_column(column, i, plan, curator))
-    planned_spends = [c.spend for c in plan.plan.planned_events for _ in range(c.times)]
-    if [spend for _, spend in curator.budget_meter.events] != planned_spends:
-        raise BudgetError("the schema was not measured as planned; nothing leaves")
-    return MeasuredSchema(
-        schema.fill_in({f.column.name: f.column for f in findings}), tuple(findings)
-    )
-
-
 def measure_column(
-    column: UnknownColumn, column_index: int, plan: SchemaPlan, curator: ColumnCurator
+    column: UnknownColumn,
+    column_index: int,
+    problem: ColumnMeasurement,
+    plan: Plan,
+    curator: ColumnCurator,
 ) -> ColumnFindings:
     """Return the measured column and its findings.
 
     `column_index` is the column's index at the curator.
     """
     if column.is_categorical:
-        return _categorical_findings(column, column_index, plan, curator)
-    magnitude_counts = curator.count(column_index, Magnitudes(column.is_integer), plan.range_spend)
+        return _categorical_findings(column, column_index, problem, plan, curator)
+    range_spend = plan["range"]
+    magnitude_counts = curator.count(column_index, Magnitudes(column.is_integer), range_spend)
     edges = number_grid(
-        magnitude_counts, plan.n, column.is_integer, not plan.range_spend.has_laplace_noise
+        magnitude_counts, problem.n, column.is_integer, not range_spend.has_laplace_noise
     )
 
     def count_cells(edges: Array, spend: NoiseSpend) -> FittedTreeCounts:
         return FittedTreeCounts.from_measurement(
-            edges, column.is_integer, lambda tree: curator.count(column_index, tree, spend), plan.n
+            edges,
+            column.is_integer,
+            lambda tree: curator.count(column_index, tree, spend),
+            problem.n,
         )
 
-    tree_counts = count_cells(
-        np.array([0.0, 1.0]) if edges is None else edges, plan.first_look_spend
-    )
+    tree_counts = count_cells(np.array([0.0, 1.0]) if edges is None else edges, plan["first_look"])
     finer_edges = tree_counts.finer_edges()
     tree_counts = (
-        tree_counts.combined_with(curator.count(column_index, tree_counts.tree, plan.tree_spend))
+        tree_counts.combined_with(curator.count(column_index, tree_counts.tree, plan["tree"]))
         if finer_edges is None
-        else count_cells(finer_edges, plan.tree_spend)
+        else count_cells(finer_edges, plan["tree"])
     )
-    return _numeric_findings(column, tree_counts, plan)
+    return _numeric_findings(column, tree_counts, problem, plan)
 
 
 def guess_column_kinds(
-    names: Sequence[str], plan: SchemaPlan, curator: ColumnCurator
+    problem: ColumnMeasurement, plan: Plan, curator: ColumnCurator
 ) -> list[UnknownColumn]:
-    """Return the likely kind of every column, by private shares of numbers and dates.
+    """Return the likely kind of every column of unknown kind, by private shares.
 
     The shares of cells that read as numbers or dates.
     """
     out = []
-    for column_index, name in enumerate(names):
-        spend: Any = plan.kinds_spend
-        kind_counts = curator.count(column_index, KindCounts(), spend)
+    for column_index, name in enumerate(problem.names_of_unknown_kind):
+        kind_counts = curator.count(column_index, KindCounts(), plan["kinds"])
         # by least squares, as the total is known
-        counts = kind_counts.values + (plan.n - kind_counts.values.sum()) / KIND_COUNT
+        counts = kind_counts.values + (problem.n - kind_counts.values.sum()) / KIND_COUNT
         date_counts = counts[list(DATE_KINDS.values())]
         fractional_count = counts[NUMBER_KIND] + counts[DECIMAL_COMMA_KIND]
         numbers = counts[WHOLE_NUMBER_KIND] + fractional_count
@@ -135,7 +107,7 @@ def guess_column_kinds(
         texts = counts[TEXT_KIND]
         # No count is cut off at 0: sums of many such would see other kinds where all is noise.
         max_other_count = (1 - MIN_KIND_SHARE) * max(
-            plan.n - counts[MISSING_KIND], 0.0
+            problem.n - counts[MISSING_KIND], 0.0
         ) + ONE_SIDED_DEVIATIONS * kind_counts.stddev
         if dates + texts <= min(max_other_count, numbers):
             kind = "numeric" if fractional_count >= (1 - MIN_KIND_SHARE) * numbers else "integer"
@@ -157,20 +129,23 @@ def guess_column_kinds(
 
 
 def _categorical_findings(
-    column: UnknownColumn, column_index: int, plan: SchemaPlan, curator: ColumnCurator
+    column: UnknownColumn,
+    column_index: int,
+    problem: ColumnMeasurement,
+    plan: Plan,
+    curator: ColumnCurator,
 ) -> ColumnFindings:
-    spend: Any = plan.categories_spend
-    frequent_values = curator.frequent(column_index, spend)
+    frequent_values = curator.frequent(column_index, plan["categories"])
     has_missing = frequent_values.missing >= CERTAIN_DEVIATIONS * frequent_values.stddev
     missing_rows = frequent_values.missing if has_missing else 0.0
-    other_rows = max(plan.n - frequent_values.counts.sum() - missing_rows, 0.0)
+    other_rows = max(problem.n - frequent_values.counts.sum() - missing_rows, 0.0)
     measured_column = column.column_of_values(frequent_values.texts, has_missing)
     if not frequent_values.texts:
         return ColumnFindings(
             measured_column,
             f"no value passed the threshold of {frequent_values.threshold:,.0f} rows: all are "
             "one category; "
-            f"{plan.missing_budget_text(column)}",
+            f"{missing_budget_text(column, problem, plan)}",
             True,
         )
     value_count = len(frequent_values.texts)
@@ -191,14 +166,14 @@ def _categorical_findings(
 
 
 def _numeric_findings(
-    column: UnknownColumn, tree_counts: FittedTreeCounts, plan: SchemaPlan
+    column: UnknownColumn, tree_counts: FittedTreeCounts, problem: ColumnMeasurement, plan: Plan
 ) -> ColumnFindings:
     """Return the ends and bins of a column, from noisy counts of a grid's cells."""
     ends = tree_counts.find_ends()
     if ends is None:
         description = (
             "too few numbers were seen: all of them are one bin; "
-            f"{plan.missing_budget_text(column)}"
+            f"{missing_budget_text(column, problem, plan)}"
         )
         return ColumnFindings(column.column_of_bins([0.0, 1.0]), description, True)
     first, last, beyond = ends
@@ -207,14 +182,14 @@ def _numeric_findings(
     beyond_text = f"at most about {beyond:,.0f} rows lie beyond the ends (19 times in 20)"
     if column.is_integer:
         is_year = column.read.startswith("year")
-        if is_year and high - low == 1 and plan.unknown_kind_count:
+        if is_year and high - low == 1 and problem.names_of_unknown_kind:
             months = replace(column, read=column.read.replace("year", "month"))
             return ColumnFindings(
                 months.column_of_integers(1, 12),
                 f"nearly all dates are of {low:g}: months, or read weekday or hour; {beyond_text}",
             )
         # noise may hide all the others: all that was looked at
-        if high - low == 1 and beyond > MAX_LOST_ROWS_SHARE * plan.n:
+        if high - low == 1 and beyond > MAX_LOST_ROWS_SHARE * problem.n:
             low, high = tree_counts.grid_edges[[0, -1]]
         low = int(low)
         high = int(high) - 1
