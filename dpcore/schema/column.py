@@ -25,6 +25,7 @@ from .column_readings import (
     category_of_cell,
     parse_cell_number,
 )
+from .date_texts import DEFAULT_FIRST_YEAR, YEARS_OF_TWO_DIGITS
 
 CASEFOLDED_MISSING_TEXTS = frozenset(map(casefold_text, MISSING_TEXTS))
 MISSING_LABEL = "(missing)"
@@ -46,6 +47,9 @@ class Column:
     unreadable="missing", or the category OTHER, and out_of_range="other": unlisted values are
     counted there, as missing ones are with missing="other".
 
+    `same` holds values with the other texts that are read as them, `missing_codes` values that
+    count as missing, as -9 and 99 beside ages.
+
     >>> Column(name="age", kind="integer", low=17, high=90).size
     74
     """
@@ -61,6 +65,8 @@ class Column:
     out_of_range: str = "refuse"
     read: str = ""
     unreadable: str = "refuse"
+    same: tuple[tuple[str | int | float | bool, Texts], ...] = ()
+    missing_codes: tuple[str | int | float, ...] = ()
 
     @property
     def bounds(self) -> tuple[float, float]:
@@ -252,18 +258,46 @@ class Column:
             canonical_text_of_value(value), ANY_CASE if self.read == ANY_CASE else AS_WRITTEN
         )
 
+    @cached_property
+    def code_by_key(self) -> dict[str, int]:
+        """The code of every category by each key that is read as it."""
+        codes = {self.category_key(value): code for code, value in enumerate(self.values)}
+        for value, texts in self.same:
+            code = codes[self.category_key(value)]
+            codes |= {self.category_key(text): code for text in texts}
+        return codes
+
+    @cached_property
+    def missing_keys(self) -> frozenset[str]:
+        """The keys of texts that count as missing, unless they are keys of categories."""
+        codes = map(self.category_key, self.missing_codes)
+        return missing_texts_of_reading(self.read).union(codes)
+
+    @cached_property
+    def first_year(self) -> int:
+        """The first of the hundred years that a year of two digits can mean.
+
+        They lie around the middle of the stated range of years, so the range says the century.
+        """
+        if self.low is None or self.high is None or not self.read.startswith("year"):
+            return DEFAULT_FIRST_YEAR
+        return math.floor((self.low + self.high) / 2) - YEARS_OF_TWO_DIGITS // 2
+
     def _classify_cells(self, cells: pd.Series) -> tuple[Array, Array, Array]:
         """Return codes (n,), clipped into range, and masks of missing and of outside cells.
 
         Raises InputError for other texts.
         """
         if self.values:
-            code_of_key = {self.category_key(v): i for i, v in enumerate(self.values)}
-            missing_texts = missing_texts_of_reading(self.read)
             text_index, texts = factorize_texts(cells)
             keys = [category_of_cell(text, self.read) for text in texts]
+            unlisted_code = -2 if self.unreadable == "missing" else -1
             code_of_text = np.array(
-                [code_of_key.get(key, -2 if key in missing_texts else -1) for key in keys] + [-2]
+                [
+                    self.code_by_key.get(key, -2 if key in self.missing_keys else unlisted_code)
+                    for key in keys
+                ]
+                + [-2]
             )
             codes = code_of_text[text_index]
             return np.maximum(codes, 0), codes == -2, codes == -1
@@ -338,18 +372,18 @@ class Column:
 
     def _parse_numbers(self, cells: pd.Series) -> tuple[Array, Array]:
         """Return finite floats (n,), NaN for cells without a number, and a mask of missing ones."""
-        if (
-            isinstance(cells.dtype, np.dtype) and cells.dtype.kind in "iuf"
-        ):  # what their texts say, without them
+        is_number_type = isinstance(cells.dtype, np.dtype) and cells.dtype.kind in "iuf"
+        if is_number_type and " of " not in self.read:  # what their texts say, without them
             numbers = floats_as_printed(cells.to_numpy())
             absent = np.isnan(numbers)
             numbers = np.where(np.isfinite(numbers), numbers, np.nan)
         else:
             codes, texts = factorize_texts(cells)
-            numbers = np.array([*(parse_cell_number(text, self.read) for text in texts), np.nan])[
-                codes
-            ]
-            absent = np.array([*(text in MISSING_TEXTS for text in texts), True])[codes]
+            text_numbers = [parse_cell_number(text, self.read, self.first_year) for text in texts]
+            numbers = np.array([*text_numbers, np.nan])[codes]
+            absent = np.array([*map(self._is_missing_text, texts), True])[codes]
+        if self.missing_codes:
+            absent = absent | np.isin(numbers, self._missing_numbers)
         is_unreadable = np.isnan(numbers) & ~absent
         is_fractional = (
             (self.kind == "integer") & (numbers != np.floor(numbers)) & ~absent & ~is_unreadable
@@ -359,6 +393,18 @@ class Column:
         self._raise_if_any(is_unreadable, cells, f"is not a number in {self.allowed_text}")
         self._raise_if_any(is_fractional, cells, f"is not a whole number in {self.allowed_text}")
         return numbers, absent
+
+    def _is_missing_text(self, text: str) -> bool:
+        """Return whether a text counts as missing in a column of numbers."""
+        if not self.missing_codes:
+            return text in MISSING_TEXTS
+        return text in MISSING_TEXTS or category_of_cell(text) in self.missing_keys
+
+    @cached_property
+    def _missing_numbers(self) -> Array:
+        """The numbers among the codes for missing values."""
+        numbers = [parse_cell_number(canonical_text_of_value(code)) for code in self.missing_codes]
+        return np.array([number for number in numbers if not math.isnan(number)])
 
     def _raise_if_any(
         self, refused: Array, cells: pd.Series, reason: str, advice: str = ""

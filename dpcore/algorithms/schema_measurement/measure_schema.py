@@ -15,7 +15,7 @@ from ...core.types import Array, ProgressCallback, frozen, ignore_progress
 from ...privacy.accounting import NoiseSpend
 from ...privacy.curators.column_curator import ColumnCurator
 from ...privacy.statistics.column_statistics import KindCounts, Magnitudes
-from ...schema.column_readings import AMOUNT_WITH_COMMA, AS_WRITTEN, DATE_ORDERS
+from ...schema.column_readings import AMOUNT_WITH_COMMA, AS_WRITTEN
 from ...schema.column_texts import (
     DATE_KINDS,
     DECIMAL_COMMA_KIND,
@@ -25,6 +25,7 @@ from ...schema.column_texts import (
     TEXT_KIND,
     WHOLE_NUMBER_KIND,
 )
+from ...schema.date_texts import DATE_ORDERS
 from ...schema.domain import Column, Domain
 from ...schema.partial_schema import PartialSchema, UnknownColumn
 from .measurement_plan import SchemaPlan
