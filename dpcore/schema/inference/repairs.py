@@ -20,6 +20,7 @@ from .infer_schema import (
     UNREADABLE_AS_MISSING,
     guess_column,
     infer_column_from_data,
+    infer_guessed_entry,
 )
 
 FILL_IN = "read"
@@ -132,14 +133,19 @@ def repair_column(name: str, cells: pd.Series, entry: Any, fix: str) -> Json | N
         )
     if fix == USE_GUESS:
         guess = guess_column(name, cells)
-        if guess.kind in (DATE_COLUMN, TEXT_COLUMN) or guess.exclusion == "id":
+        is_excluded_date = guess.kind == DATE_COLUMN and guess.exclusion
+        if is_excluded_date or guess.kind == TEXT_COLUMN or guess.exclusion == "id":
             raise InputError(f"column {name!r}: {guess.exclusion_reason}; leave it out")
-        return infer_column_from_data(
-            name, cells, guess.kind, guess.read, unreadable=guess.unreadable
-        )
+        return infer_guessed_entry(guess, cells)
     unreadable = entry.get("unreadable") == "missing"
+    codes = entry.get("missing_codes")
     inferred = _policies_of_entry(entry) | infer_column_from_data(
-        name, cells, entry["kind"], reading, unreadable=unreadable
+        name,
+        cells,
+        entry["kind"],
+        reading,
+        unreadable=unreadable,
+        missing_codes=codes if isinstance(codes, list) else (),
     )
     combined = _policies_of_entry(entry) | _keep_user_bounds(inferred, entry)
     return inferred if _parse_column_entry(name, combined)[0] is None else combined
@@ -150,7 +156,7 @@ def _policies_of_entry(entry: Json) -> Json:
     return {
         key: value
         for key, value in entry.items()
-        if key in ("ordered", "missing", "out_of_range", "unreadable")
+        if key in ("ordered", "missing", "out_of_range", "unreadable", "same", "missing_codes")
     }
 
 

@@ -266,7 +266,7 @@ def _bar_charts(current: Table) -> list[list[int] | None]:
         entry = entries.get(name)
         unused_kind = current.column_guess(name).exclusion
         is_hidden = (
-            unused_kind in (*IDENTIFIER_TEXTS, "unnamed")
+            unused_kind in (*IDENTIFIER_TEXTS, "distinct", "row", "unnamed")
             if entry is None
             else is_private_entry(entry)
         )
