@@ -11,7 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dpcore import Domain, InputError, domain_from_json, domain_to_json
-from dpcore.schema.inference.infer_schema import guess_column, infer_guessed_entry
+from dpcore.schema.inference.infer_column import infer_guessed_entry
+from dpcore.schema.inference.infer_schema import guess_column
 from dpcore.schema.inference.proposal import propose_schema
 from tests.small_problems import (
     HUGE,

@@ -17,7 +17,8 @@ from ..column import Column
 from ..column_readings import AMOUNT_READINGS
 from ..column_texts import ColumnTexts
 from ..schema_json import domain_from_json
-from .infer_schema import ColumnGuess, guess_column, infer_guessed_entry
+from .infer_column import infer_guessed_entry
+from .infer_schema import ColumnGuess, guess_column
 from .rounded_bounds import MAX_BIN_SHARE, TARGET_BIN_COUNT
 
 CROWDED_BIN_NOTE = "most rows are in one bin"

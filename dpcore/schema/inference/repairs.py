@@ -14,14 +14,8 @@ from ...core.types import Json, Texts, value_object
 from ..column import Column
 from ..column_readings import ANY_CASE, AS_WRITTEN, READINGS, casefold_text
 from ..schema_json import COLUMN_KINDS, domain_from_json
-from .infer_schema import (
-    DATE_COLUMN,
-    TEXT_COLUMN,
-    UNREADABLE_AS_MISSING,
-    guess_column,
-    infer_column_from_data,
-    infer_guessed_entry,
-)
+from .infer_column import infer_column_from_data, infer_guessed_entry
+from .infer_schema import DATE_COLUMN, TEXT_COLUMN, UNREADABLE_AS_MISSING, guess_column
 
 FILL_IN = "read"
 LEAVE_OUT = "aside"
