@@ -221,6 +221,59 @@ class Column:
             codes,
         )
 
+    def encode_leniently(self, cells: pd.Series) -> tuple[Array, Array, Array]:
+        """Return codes (n,) of cells that another tool wrote, and masks of valid and placed ones.
+
+        A cell that `encode` refuses is not valid. It is placed all the same where the nearest cell
+        is plain: a fraction at its whole number, a number outside at the end of the range, a value
+        in other letters (`False` for FALSE) at that value, and what cannot be read as missing. A
+        cell that is not placed has the code 0.
+        """
+        if self.values:
+            codes, absent, outside = self._classify_cells(cells)
+            is_refused = outside & (self.out_of_range == "refuse")
+            other_code = self._code_of_any_case(cells)
+            codes = np.where(outside, np.maximum(other_code, 0), codes)
+            unplaced = outside & (other_code < 0)
+        else:
+            numbers, absent = self._read_raw_numbers(cells)
+            is_unreadable = np.isnan(numbers) & ~absent
+            rounded = np.rint(numbers) if self.kind == "integer" else numbers
+            is_fractional = ~is_unreadable & ~absent & (rounded != numbers)
+            low, high = self.bounds
+            outside = ~is_unreadable & ~absent & ((rounded < low) | (rounded > high))
+            is_refused = outside & (self.out_of_range == "refuse")
+            if self.unreadable == "missing":
+                absent = absent | is_unreadable | is_fractional
+            else:
+                is_refused = is_refused | is_unreadable | is_fractional
+            codes = self._codes_of_numbers(rounded, absent | is_unreadable)
+            unplaced = is_unreadable & ~absent
+        is_valid = ~is_refused & ~(absent & (self.missing == "refuse"))
+        missing_code = self.values.index(OTHER_LABEL) if self.missing == "other" else None
+        if self.missing == "category":
+            missing_code = self.nonmissing_size
+        needs_missing = absent | unplaced
+        if missing_code is None:
+            return np.where(needs_missing, 0, codes), is_valid, ~needs_missing
+        return np.where(needs_missing, missing_code, codes), is_valid, np.ones(len(cells), bool)
+
+    def _code_of_any_case(self, cells: pd.Series) -> Array:
+        """Return the code (n,) of the only value that each cell says in other letters, else −1.
+
+        A column with a category for all others has that one instead of −1.
+        """
+        default = self.values.index(OTHER_LABEL) if self.out_of_range == "other" else -1
+        if self.out_of_range == "other":
+            return np.full(len(cells), default)
+        codes_by_text: dict[str, set[int]] = {}
+        for key, code in self.code_by_key.items():
+            codes_by_text.setdefault(casefold_text(key), set()).add(code)
+        text_index, texts = factorize_texts(cells)
+        candidates = [codes_by_text.get(casefold_text(text), set()) for text in texts]
+        codes = [next(iter(found)) if len(found) == 1 else default for found in candidates]
+        return np.array([*codes, default])[text_index]
+
     def read_numbers(self, cells: pd.Series) -> Array:
         """Return the numbers (n,), clipped to low..high, NaN if missing.
 
@@ -304,14 +357,17 @@ class Column:
         numbers, absent = self._parse_numbers(cells)
         low, high = self.bounds
         outside = ~absent & ((numbers < low) | (numbers > high))
+        return self._codes_of_numbers(numbers, absent), absent, outside
+
+    def _codes_of_numbers(self, numbers: Array, absent: Array) -> Array:
+        """Return the codes (n,) of numbers, clipped into the range; any code where one is absent."""
+        low, high = self.bounds
         numbers = np.clip(np.where(absent, low, numbers), low, high)
         if self.edges:
-            codes = np.minimum(
+            return np.minimum(
                 np.searchsorted(self.edges, numbers, side="right") - 1, self.nonmissing_size - 1
             )
-        else:
-            codes = (numbers - low).astype(np.int64)
-        return codes, absent, outside
+        return (numbers - low).astype(np.int64)
 
     def decode(self, codes: Array, rng: Rng) -> pd.Series:
         """Return values (n,) for codes (n,), drawn uniformly within each bin.
@@ -371,6 +427,22 @@ class Column:
         return None if digits > 12 or max(map(abs, self.edges)) * 10.0**digits > 2.0**50 else digits
 
     def _parse_numbers(self, cells: pd.Series) -> tuple[Array, Array]:
+        """Return finite floats (n,), NaN for cells without a number, and a mask of missing ones.
+
+        Raises InputError for other texts, and for fractions of a column of whole numbers.
+        """
+        numbers, absent = self._read_raw_numbers(cells)
+        is_unreadable = np.isnan(numbers) & ~absent
+        is_fractional = (
+            (self.kind == "integer") & (numbers != np.floor(numbers)) & ~absent & ~is_unreadable
+        )
+        if self.unreadable == "missing":
+            return numbers, absent | is_unreadable | is_fractional
+        self._raise_if_any(is_unreadable, cells, f"is not a number in {self.allowed_text}")
+        self._raise_if_any(is_fractional, cells, f"is not a whole number in {self.allowed_text}")
+        return numbers, absent
+
+    def _read_raw_numbers(self, cells: pd.Series) -> tuple[Array, Array]:
         """Return finite floats (n,), NaN for cells without a number, and a mask of missing ones."""
         is_number_type = isinstance(cells.dtype, np.dtype) and cells.dtype.kind in "iuf"
         if is_number_type and " of " not in self.read:  # what their texts say, without them
@@ -384,14 +456,6 @@ class Column:
             absent = np.array([*map(self._is_missing_text, texts), True])[codes]
         if self.missing_codes:
             absent = absent | np.isin(numbers, self._missing_numbers)
-        is_unreadable = np.isnan(numbers) & ~absent
-        is_fractional = (
-            (self.kind == "integer") & (numbers != np.floor(numbers)) & ~absent & ~is_unreadable
-        )
-        if self.unreadable == "missing":
-            return numbers, absent | is_unreadable | is_fractional
-        self._raise_if_any(is_unreadable, cells, f"is not a number in {self.allowed_text}")
-        self._raise_if_any(is_fractional, cells, f"is not a whole number in {self.allowed_text}")
         return numbers, absent
 
     def _is_missing_text(self, text: str) -> bool:

@@ -363,3 +363,15 @@ def test_the_person_is_asked_for_above_the_grid_and_rows_a_person_once_there_is_
     switch_page(app, "explore")
     assert "400 rows" in caption_text(app)
     assert dataframe(app, "setting")["value"].iloc[-1] == "0.03886"  # √2 · 2 / (400 μ)
+
+
+def test_the_state_says_what_counts_as_missing_and_that_most_rows_are_in_one_bin():
+    lines = [f"{i % 50 + 20},{0 if i % 10 else i}" for i in range(200)] + ["-9,0"] * 5
+    app = opened("\n".join(["age,gain", *lines]).encode(), bars=False)
+    assert schema_entries(app)["age"]["missing_codes"] == [-9]
+    mine = table(app)
+    mine.update_entries({"gain": integer(0, 200, bins=2)})
+    mine.update_entries({"age": schema_entries(app)["age"] | integer(0, 120, bins=12)})
+    app.run()
+    assert grid(app)["gain"]["state"] == "ready; most rows are in one bin"
+    assert grid(app)["age"]["state"] == "ready; counted as missing: -9"
