@@ -66,7 +66,7 @@ _SCHEMA_SHARE_HELP = (
     "by the numbers of columns and rows)"
 )
 _COLUMNS_HELP = (
-    "only these columns of the schema (default: all); a name with a comma or a quote stands in "
+    "only these columns of the schema (default: all); a name with a comma or a quote is put in "
     'double quotes, a quote in it twice: \'"income, net","the ""real"" one",age\''
 )
 QUERY_ARGUMENTS = (

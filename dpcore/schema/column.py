@@ -360,7 +360,7 @@ class Column:
         return self._codes_of_numbers(numbers, absent), absent, outside
 
     def _codes_of_numbers(self, numbers: Array, absent: Array) -> Array:
-        """Return the codes (n,) of numbers, clipped into the range; any code where one is absent."""
+        """Return the codes (n,) of numbers, clipped into the range; any for absent ones."""
         low, high = self.bounds
         numbers = np.clip(np.where(absent, low, numbers), low, high)
         if self.edges:

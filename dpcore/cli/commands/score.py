@@ -1,7 +1,7 @@
 """Score another tool's synthetic table against the real one (uses real data), on the same questions
 and baselines.
 
-A cell that the schema does not have, as 70.185 for a whole number or False for FALSE, is counted as
+A value that the schema does not have, as 70.185 for a whole number or False for FALSE, is counted as
 not valid, and scored at the nearest value of the schema; a row that has no such value is left out.
 
 For what --queries may ask, see: python -m dpcore run --help
