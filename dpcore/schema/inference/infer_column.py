@@ -10,7 +10,7 @@ import pandas as pd
 from ...core.errors import InputError
 from ...core.types import Json
 from ..amount_texts import has_limit_sign
-from ..cell_text import canonical_text, canonical_text_of_value
+from ..cell_text import canonical_text, canonical_text_of_value, text_of_cell
 from ..column_readings import (
     AMOUNT_READINGS,
     ANY_CASE,
@@ -105,7 +105,12 @@ def _category_values(name: str, cells: pd.Series, column_texts: ColumnTexts) -> 
         )
     if not values:
         raise InputError(f"column {name!r}: it holds no value that could be read off")
-    return sorted(values, key=natural_sort_key)
+    in_natural_order = sorted(values, key=natural_sort_key)
+    if not isinstance(cells.dtype, pd.CategoricalDtype) or not cells.dtype.ordered:
+        return in_natural_order
+    categories = [category_of_cell(text_of_cell(c), reading) for c in cells.dtype.categories]
+    ordered_values = [value for value in dict.fromkeys(categories) if value in values]
+    return [*ordered_values, *(value for value in in_natural_order if value not in categories)]
 
 
 def _number_bounds(name: str, column_texts: ColumnTexts, kind: str, *, unreadable: bool) -> Json:

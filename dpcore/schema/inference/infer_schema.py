@@ -7,6 +7,7 @@ gives one column's values or bounds, `proposal` a whole table's schema.
 
 import re
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -114,10 +115,10 @@ class ColumnGuess:
         Of the readings of dates and codes it is the first one.
         """
         if self.kind == DATE_COLUMN or self.exclusion == "code":
-            entry = dict(initial_column_entry(self.other_readings[0]))
+            entry = {**initial_column_entry(self.other_readings[0])}
         else:
             kind = "categorical" if self.kind == TEXT_COLUMN else self.kind
-            entry = {"kind": kind}
+            entry: Json = {"kind": kind}
             if self.read:
                 entry["read"] = self.read
         if self.ordered:
@@ -135,7 +136,16 @@ class ColumnGuess:
 
 
 def guess_column(name: str, cells: pd.Series) -> ColumnGuess:
-    """Return a guess about one column."""
+    """Return a guess about one column; categories in an order of their file keep it."""
+    guess = _guess_unordered_column(name, cells)
+    has_order = isinstance(cells.dtype, pd.CategoricalDtype) and cells.dtype.ordered
+    if has_order and guess.kind == "categorical" and not guess.exclusion:
+        return replace(guess, ordered=True)
+    return guess
+
+
+def _guess_unordered_column(name: str, cells: pd.Series) -> ColumnGuess:
+    """Return a guess about one column, whatever order its file gives to its categories."""
     column_texts = ColumnTexts.from_series(cells).without_missing_markers
     header = normalize_header(name)
     if not name:

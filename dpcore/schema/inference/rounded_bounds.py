@@ -102,7 +102,7 @@ def _quantile_edges(
         first = np.searchsorted(shares, (i - CUT_TOLERANCE) / TARGET_BIN_COUNT)
         last = np.searchsorted(shares, (i + CUT_TOLERANCE) / TARGET_BIN_COUNT)
         cuts.add(_edge_between(values, int(min(first, last - 1)), int(last), whole))
-    for i in np.flatnonzero(weights > MAX_EVEN_BIN_SHARE * total):
+    for i in np.flatnonzero(weights > MAX_EVEN_BIN_SHARE * total).tolist():
         cuts |= {
             _edge_between(values, i - 1, i, whole),
             _edge_between(values, i, i + 1, whole),

@@ -9,7 +9,7 @@ import pandas as pd
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from dpcore import InputError
+from dpcore import InputError, read_table, source_at
 from dpcore.schema.column_readings import AMOUNT_WITH_COMMA, AMOUNT_WITH_POINT, ANY_CASE
 from dpcore.schema.inference.identifiers import header_names_one_person
 from dpcore.schema.inference.infer_column import infer_column_from_data, infer_guessed_entry
@@ -447,3 +447,18 @@ def test_a_guess_quotes_no_cell_and_counts_none():
 @parametrize("name", ["patient_id", "MRN", "visit_id", "Case No"])
 def test_a_header_names_one_person_and_not_what_a_person_may_have_several_of(name):
     assert header_names_one_person(name) == (name in ("patient_id", "MRN"))
+
+
+def test_ordered_categories_of_parquet_keep_their_order(tmp_path):
+    texts = ["low", "high", "medium", "low"] * 10
+    levels = pd.Categorical(texts, ["low", "medium", "high", "none"], ordered=True)
+    frame = pd.DataFrame({"level": levels, "plain": pd.Categorical(texts)})
+    frame.to_parquet(tmp_path / "t.parquet", row_group_size=7)
+    table = read_table(tmp_path / "t.parquet")
+    assert table["level"].tolist() == texts
+    columns = propose_schema(table, peek=True).columns
+    assert columns["level"]["values"] == ["low", "medium", "high"]
+    assert columns["level"]["ordered"] is True
+    assert columns["plain"] == {"kind": "categorical", "values": ["high", "low", "medium"]}
+    domain = domain_of(columns)
+    assert domain.encode(table).n == source_at(tmp_path / "t.parquet").count(domain, [(0,)]).n
