@@ -65,10 +65,14 @@ _SCHEMA_SHARE_HELP = (
     f"{SCHEMA_SHARE_RANGE[0]:g} to {SCHEMA_SHARE_RANGE[1]:g}, "
     "by the numbers of columns and rows)"
 )
+_COLUMNS_HELP = (
+    "only these columns of the schema (default: all); a name with a comma or a quote is put in "
+    'double quotes, a quote in it twice: \'"income, net","the ""real"" one",age\''
+)
 QUERY_ARGUMENTS = (
     argument("--schema", "S.json", "the public schema, or a {NAME: size} file", required=True),
     argument("--schema-share", "S", _SCHEMA_SHARE_HELP, type=finite_number),
-    argument("--columns", "a,b,c", "only these columns of the schema (default: all)"),
+    argument("--columns", "a,b,c", _COLUMNS_HELP),
     argument("--queries", "Q", QUERY_FORMS_HELP, required=True, action="append"),
 )
 _STREAM_HELP = (

@@ -298,10 +298,14 @@ def _is_valid(cells: pa.ChunkedArray | pa.Array) -> bool:
 def arrow_to_series(cells: pa.ChunkedArray | pa.Array) -> pd.Series:
     """Return the cells of a Parquet column as a Series.
 
-    Whole numbers stay as written, even beside a missing one.
+    Whole numbers stay as written, even beside a missing one. Texts in an order that the file states
+    are ordered categories.
     """
     if pa.types.is_dictionary(cells.type):
+        categories = _ordered_categories(cells)
         cells = cells.cast(cells.type.value_type)
+        if categories:
+            return pd.Series(pd.Categorical(cells.to_pylist(), categories, ordered=True))
     if pa.types.is_date(cells.type):
         cells = cells.cast(pa.string())  # of years, too, that no date of Python's has
     arrow_type = getattr(cells.type, "storage_type", cells.type)
@@ -319,6 +323,17 @@ def arrow_to_series(cells: pa.ChunkedArray | pa.Array) -> pd.Series:
         if pa.types.is_timestamp(cells.type) and _is_beyond_calendar(cells)
         else values
     )
+
+
+def _ordered_categories(cells: pa.ChunkedArray | pa.Array) -> list[str]:
+    """Return the different texts of a column in the order that its file states; none without it."""
+    value_type = cells.type.value_type
+    is_text = pa.types.is_string(value_type) or pa.types.is_large_string(value_type)
+    if not cells.type.ordered or not is_text:
+        return []
+    chunks = cells.chunks if isinstance(cells, pa.ChunkedArray) else [cells]
+    texts = [text for chunk in chunks for text in chunk.dictionary.to_pylist()]
+    return [text for text in dict.fromkeys(texts) if text is not None]
 
 
 def _is_beyond_calendar(times: pa.ChunkedArray | pa.Array) -> bool:

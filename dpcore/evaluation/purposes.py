@@ -78,13 +78,8 @@ class Purposes:
         train, test = split_held_out(rows, held_out_count, np.random.default_rng(0))
         purposes = cls(domain, train, test, target, group, question)
         for role, name in (("target", target), ("group", group)):
-            if (
-                name is not None
-                and min(len(purposes._occurring_codes(part, name)) for part in (train, test)) < 2
-            ):
-                raise InputError(
-                    f"the {role} {name!r} has one value only in this table; choose another column"
-                )
+            if name is not None:
+                purposes._require_two_values(role, name)
         if len(purposes._column_pairs) == 0:
             raise InputError(
                 "links need two columns with two values each, and this table has fewer"
@@ -92,6 +87,23 @@ class Purposes:
         if target is not None:
             _import_sklearn()
         return purposes
+
+    def _require_two_values(self, role: str, name: str) -> None:
+        """Raise InputError for a column that has one value, or whose others are too rare to test.
+
+        They are too rare where the held-out rows, or the others, have one value only.
+        """
+        parts = [self._occurring_codes(part, name) for part in (self.train, self.test)]
+        if min(map(len, parts)) >= 2:
+            return
+        if len(set().union(*(codes.tolist() for codes in parts))) < 2:
+            raise InputError(
+                f"the {role} {name!r} has one value only in this table; choose another column"
+            )
+        raise InputError(
+            f"the {role} {name!r} has a value that is too rare: the held-out quarter of the rows, "
+            "or the rest, has no row with it; choose another column, or group its values"
+        )
 
     def score_tasks(
         self, run: Run, progress: ProgressCallback = ignore_progress

@@ -18,7 +18,8 @@ QUERY_FORMS_HELP = (
     "ones over columns of "
     "numbers), question:sex = Female and age > 50 (one question in words), matrix:FILE.npy (m × "
     "k, in -1..1); "
-    "given several times, they are asked together"
+    "given several times, they are asked together; in a list a,b a name with a comma or a quote "
+    'is put in double quotes, with "" for a quote'
 )
 WORKLOAD_DESCRIPTIONS = {
     "marginals:1": "every single column",

@@ -19,6 +19,7 @@ from ..core.types import Array
 _MISSING_TEXT_LIST = """
 NA N/A NaN nan NULL null None <NA> #N/A n/a n.a. N.A. #NA NAN NaT
 Null none NONE missing Missing MISSING - -- – — ? . ..
+#DIV/0! #VALUE! #REF! #NAME? #NUM! #NULL! #CALC! #SPILL!
 """
 # a category that is listed among a column's values is one, whatever it is called
 MISSING_TEXTS = frozenset(["", *_MISSING_TEXT_LIST.split()])

@@ -26,6 +26,7 @@ from .column_readings import (
     category_of_cell,
     parse_cell_number,
 )
+from .date_texts import DEFAULT_FIRST_YEAR, YEARS_OF_TWO_DIGITS
 
 CASEFOLDED_MISSING_TEXTS = frozenset(map(casefold_text, MISSING_TEXTS))
 MISSING_LABEL = "(missing)"
@@ -47,6 +48,9 @@ class Column:
     unreadable="missing", or the category OTHER, and out_of_range="other": unlisted values are
     counted there, as missing ones are with missing="other".
 
+    `same` holds values with the other texts that are read as them, `missing_codes` values that
+    count as missing, as -9 and 99 beside ages.
+
     >>> Column(name="age", kind="integer", low=17, high=90).size
     74
     """
@@ -62,6 +66,8 @@ class Column:
     out_of_range: str = "refuse"
     read: str = ""
     unreadable: str = "refuse"
+    same: tuple[tuple[str | int | float | bool, Texts], ...] = ()
+    missing_codes: tuple[str | int | float, ...] = ()
 
     @property
     def bounds(self) -> tuple[float, float]:
@@ -216,6 +222,59 @@ class Column:
             codes,
         )
 
+    def encode_leniently(self, cells: pd.Series) -> tuple[Array, Array, Array]:
+        """Return codes (n,) of cells that another tool wrote, and masks of valid and placed ones.
+
+        A cell that `encode` refuses is not valid. It is placed all the same where the nearest cell
+        is plain: a fraction at its whole number, a number outside at the end of the range, a value
+        in other letters (`False` for FALSE) at that value, and what cannot be read as missing. A
+        cell that is not placed has the code 0.
+        """
+        if self.values:
+            codes, absent, outside = self._classify_cells(cells)
+            is_refused = outside & (self.out_of_range == "refuse")
+            other_code = self._code_of_any_case(cells)
+            codes = np.where(outside, np.maximum(other_code, 0), codes)
+            unplaced = outside & (other_code < 0)
+        else:
+            numbers, absent = self._read_raw_numbers(cells)
+            is_unreadable = np.isnan(numbers) & ~absent
+            rounded = np.rint(numbers) if self.kind == "integer" else numbers
+            is_fractional = ~is_unreadable & ~absent & (rounded != numbers)
+            low, high = self.bounds
+            outside = ~is_unreadable & ~absent & ((rounded < low) | (rounded > high))
+            is_refused = outside & (self.out_of_range == "refuse")
+            if self.unreadable == "missing":
+                absent = absent | is_unreadable | is_fractional
+            else:
+                is_refused = is_refused | is_unreadable | is_fractional
+            codes = self._codes_of_numbers(rounded, absent | is_unreadable)
+            unplaced = is_unreadable & ~absent
+        is_valid = ~is_refused & ~(absent & (self.missing == "refuse"))
+        missing_code = self.values.index(OTHER_LABEL) if self.missing == "other" else None
+        if self.missing == "category":
+            missing_code = self.nonmissing_size
+        needs_missing = absent | unplaced
+        if missing_code is None:
+            return np.where(needs_missing, 0, codes), is_valid, ~needs_missing
+        return np.where(needs_missing, missing_code, codes), is_valid, np.ones(len(cells), bool)
+
+    def _code_of_any_case(self, cells: pd.Series) -> Array:
+        """Return the code (n,) of the only value that each cell says in other letters, else −1.
+
+        A column with a category for all others has that one instead of −1.
+        """
+        default = self.values.index(OTHER_LABEL) if self.out_of_range == "other" else -1
+        if self.out_of_range == "other":
+            return np.full(len(cells), default)
+        codes_by_text: dict[str, set[int]] = {}
+        for key, code in self.code_by_key.items():
+            codes_by_text.setdefault(casefold_text(key), set()).add(code)
+        text_index, texts = factorize_texts(cells)
+        candidates = [codes_by_text.get(casefold_text(text), set()) for text in texts]
+        codes = [next(iter(found)) if len(found) == 1 else default for found in candidates]
+        return np.array([*codes, default])[text_index]
+
     def read_numbers(self, cells: pd.Series) -> Array:
         """Return the numbers (n,), clipped to low..high, NaN if missing.
 
@@ -253,32 +312,63 @@ class Column:
             canonical_text_of_value(value), ANY_CASE if self.read == ANY_CASE else AS_WRITTEN
         )
 
+    @cached_property
+    def code_by_key(self) -> dict[str, int]:
+        """The code of every category by each key that is read as it."""
+        codes = {self.category_key(value): code for code, value in enumerate(self.values)}
+        for value, texts in self.same:
+            code = codes[self.category_key(value)]
+            codes |= {self.category_key(text): code for text in texts}
+        return codes
+
+    @cached_property
+    def missing_keys(self) -> frozenset[str]:
+        """The keys of texts that count as missing, unless they are keys of categories."""
+        codes = map(self.category_key, self.missing_codes)
+        return missing_texts_of_reading(self.read).union(codes)
+
+    @cached_property
+    def first_year(self) -> int:
+        """The first of the hundred years that a year of two digits can mean.
+
+        They lie around the middle of the stated range of years, so the range says the century.
+        """
+        if self.low is None or self.high is None or not self.read.startswith("year"):
+            return DEFAULT_FIRST_YEAR
+        return math.floor((self.low + self.high) / 2) - YEARS_OF_TWO_DIGITS // 2
+
     def _classify_cells(self, cells: pd.Series) -> tuple[Array, Array, Array]:
         """Return codes (n,), clipped into range, and masks of missing and of outside cells.
 
         Raises InputError for other texts.
         """
         if self.values:
-            code_of_key = {self.category_key(v): i for i, v in enumerate(self.values)}
-            missing_texts = missing_texts_of_reading(self.read)
             text_index, texts = factorize_texts(cells)
             keys = [category_of_cell(text, self.read) for text in texts]
+            unlisted_code = -2 if self.unreadable == "missing" else -1
             code_of_text = np.array(
-                [code_of_key.get(key, -2 if key in missing_texts else -1) for key in keys] + [-2]
+                [
+                    self.code_by_key.get(key, -2 if key in self.missing_keys else unlisted_code)
+                    for key in keys
+                ]
+                + [-2]
             )
             codes = code_of_text[text_index]
             return np.maximum(codes, 0), codes == -2, codes == -1
         numbers, absent = self._parse_numbers(cells)
         low, high = self.bounds
         outside = ~absent & ((numbers < low) | (numbers > high))
+        return self._codes_of_numbers(numbers, absent), absent, outside
+
+    def _codes_of_numbers(self, numbers: Array, absent: Array) -> Array:
+        """Return the codes (n,) of numbers, clipped into the range; any for absent ones."""
+        low, high = self.bounds
         numbers = np.clip(np.where(absent, low, numbers), low, high)
         if self.edges:
-            codes = np.minimum(
+            return np.minimum(
                 np.searchsorted(self.edges, numbers, side="right") - 1, self.nonmissing_size - 1
             )
-        else:
-            codes = (numbers - low).astype(np.int64)
-        return codes, absent, outside
+        return (numbers - low).astype(np.int64)
 
     def fit_bin_curve(self, codes: Array) -> BinCurve | None:
         """Return how numbers lie in the bins of rows with codes (n,); None where they lie evenly.
@@ -359,19 +449,11 @@ class Column:
         return None if digits > 12 or max(map(abs, self.edges)) * 10.0**digits > 2.0**50 else digits
 
     def _parse_numbers(self, cells: pd.Series) -> tuple[Array, Array]:
-        """Return finite floats (n,), NaN for cells without a number, and a mask of missing ones."""
-        if (
-            isinstance(cells.dtype, np.dtype) and cells.dtype.kind in "iuf"
-        ):  # what their texts say, without them
-            numbers = floats_as_printed(cells.to_numpy())
-            absent = np.isnan(numbers)
-            numbers = np.where(np.isfinite(numbers), numbers, np.nan)
-        else:
-            codes, texts = factorize_texts(cells)
-            numbers = np.array([*(parse_cell_number(text, self.read) for text in texts), np.nan])[
-                codes
-            ]
-            absent = np.array([*(text in MISSING_TEXTS for text in texts), True])[codes]
+        """Return finite floats (n,), NaN for cells without a number, and a mask of missing ones.
+
+        Raises InputError for other texts, and for fractions of a column of whole numbers.
+        """
+        numbers, absent = self._read_raw_numbers(cells)
         is_unreadable = np.isnan(numbers) & ~absent
         is_fractional = (
             (self.kind == "integer") & (numbers != np.floor(numbers)) & ~absent & ~is_unreadable
@@ -381,6 +463,34 @@ class Column:
         self._raise_if_any(is_unreadable, cells, f"is not a number in {self.allowed_text}")
         self._raise_if_any(is_fractional, cells, f"is not a whole number in {self.allowed_text}")
         return numbers, absent
+
+    def _read_raw_numbers(self, cells: pd.Series) -> tuple[Array, Array]:
+        """Return finite floats (n,), NaN for cells without a number, and a mask of missing ones."""
+        is_number_type = isinstance(cells.dtype, np.dtype) and cells.dtype.kind in "iuf"
+        if is_number_type and " of " not in self.read:  # what their texts say, without them
+            numbers = floats_as_printed(cells.to_numpy())
+            absent = np.isnan(numbers)
+            numbers = np.where(np.isfinite(numbers), numbers, np.nan)
+        else:
+            codes, texts = factorize_texts(cells)
+            text_numbers = [parse_cell_number(text, self.read, self.first_year) for text in texts]
+            numbers = np.array([*text_numbers, np.nan])[codes]
+            absent = np.array([*map(self._is_missing_text, texts), True])[codes]
+        if self.missing_codes:
+            absent = absent | np.isin(numbers, self._missing_numbers)
+        return numbers, absent
+
+    def _is_missing_text(self, text: str) -> bool:
+        """Return whether a text counts as missing in a column of numbers."""
+        if not self.missing_codes:
+            return text in MISSING_TEXTS
+        return text in MISSING_TEXTS or category_of_cell(text) in self.missing_keys
+
+    @cached_property
+    def _missing_numbers(self) -> Array:
+        """The numbers among the codes for missing values."""
+        numbers = [parse_cell_number(canonical_text_of_value(code)) for code in self.missing_codes]
+        return np.array([number for number in numbers if not math.isnan(number)])
 
     def _raise_if_any(
         self, refused: Array, cells: pd.Series, reason: str, advice: str = ""

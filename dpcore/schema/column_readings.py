@@ -8,75 +8,54 @@ other cell.
 
 import math
 import re
-from datetime import date
+import unicodedata
 
+from .amount_texts import AMOUNT_WITH_COMMA, AMOUNT_WITH_POINT, parse_amount
 from .cell_text import MISSING_TEXTS, NumberText, canonical_text
+from .date_texts import DATE_ORDERS, DEFAULT_FIRST_YEAR, parse_date
 
 AS_WRITTEN = ""
 ANY_CASE = "any case"
-AMOUNT_WITH_POINT = "amount, decimal point"
-AMOUNT_WITH_COMMA = "amount, decimal comma"
+AMOUNT_READINGS = (AMOUNT_WITH_POINT, AMOUNT_WITH_COMMA)
 DATE_PARTS = ("year", "month", "weekday", "hour")
-DATE_ORDERS = ("y-m-d", "d/m/y", "m/d/y")
 DATE_READINGS = tuple(f"{part} of {order}" for part in DATE_PARTS for order in DATE_ORDERS)
 PREFIX_LENGTHS = {"first character": 1} | {f"first {k} characters": k for k in range(2, 7)}
 READINGS = (
     AS_WRITTEN,
     ANY_CASE,
-    AMOUNT_WITH_POINT,
-    AMOUNT_WITH_COMMA,
+    *AMOUNT_READINGS,
     *DATE_READINGS,
     *PREFIX_LENGTHS,
 )
 WEEKDAYS = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
-CENTURY_PIVOT_YEAR = 69  # two-digit years from here on are of the last century, as POSIX has it
-YEAR_FIRST_PATTERN = re.compile(
-    r"(\d{4})([-/.])(\d{1,2})\2(\d{1,2})(?:[ T].*)?", re.ASCII | re.DOTALL
-)
-YEAR_LAST_PATTERN = re.compile(
-    r"(\d{1,2})([-/.])(\d{1,2})\2(\d{4}|\d{2})(?:[ T].*)?", re.ASCII | re.DOTALL
-)
 HOUR_PATTERN = re.compile(
     r"[^ T]+[ T]+(\d{1,2}):.*?(?:([AP])\.?M\.?)?", re.ASCII | re.DOTALL | re.IGNORECASE
 )
-# all of them at once: else a text of spaces takes time in their fourth power
-SPACES_PATTERN = r"[\s\u00a0\u202f]*+"
-CURRENCY_SIGN_PATTERN = (
-    SPACES_PATTERN + r"(?:[$€£¥₹%‰]|(?:USD|EUR|GBP|CHF|JPY|SEK|NOK|DKK|kr)\b\.?)?" + SPACES_PATTERN
-)
-AMOUNT_PATTERN_TEMPLATE = (
-    r"(?P<sign>[-+\u2212]?){}(?P<whole>[1-9]\d{{0,2}}(?:(?:{}|[ "
-    r"\u00a0\u202f'])\d{{3}})+|\d+)?(?:{}(?P<part>\d+))?{}"
-)
-AMOUNT_PATTERNS = {
-    AMOUNT_WITH_POINT: re.compile(
-        CURRENCY_SIGN_PATTERN
-        + AMOUNT_PATTERN_TEMPLATE.format(CURRENCY_SIGN_PATTERN, ",", r"\.", CURRENCY_SIGN_PATTERN),
-        re.ASCII,
-    ),
-    AMOUNT_WITH_COMMA: re.compile(
-        CURRENCY_SIGN_PATTERN
-        + AMOUNT_PATTERN_TEMPLATE.format(CURRENCY_SIGN_PATTERN, r"\.", ",", CURRENCY_SIGN_PATTERN),
-        re.ASCII,
-    ),
-}
 
 
-def parse_cell_number(text: str, reading: str = AS_WRITTEN) -> float:
+def parse_cell_number(
+    text: str, reading: str = AS_WRITTEN, first_year: int = DEFAULT_FIRST_YEAR
+) -> float:
     """Return the finite number in a cell's text, read as `reading`; NaN if it has none.
 
-    `reading` is one of READINGS. Without a reading a number has a decimal point, and no other sign
-    between its digits.
+    Without a reading a number has a decimal point, and no other sign between its digits.
+
+    Args:
+        text: what the cell says.
+        reading: one of READINGS.
+        first_year: the first of the hundred years that a year of two digits can mean.
+
     """
-    if reading and type(text) is not NumberText:
-        if reading in AMOUNT_PATTERNS:
-            match = AMOUNT_PATTERNS[reading].fullmatch(text)
-            if match:
-                return _parse_amount(match)
-        elif day := parse_date(text, reading.partition(" of ")[2]):
-            return {"year": day.year, "month": day.month, "hour": _hour_of_dated_time(text)}.get(
-                reading.partition(" of ")[0], math.nan
-            )
+    if reading in AMOUNT_READINGS:
+        number = math.nan if type(text) is NumberText else parse_amount(text, reading)
+        if not math.isnan(number):
+            return number
+    elif reading:
+        part, _, order = reading.partition(" of ")
+        day = parse_date(text, order, first_year)
+        if day:
+            parts = {"year": day.year, "month": day.month, "hour": _hour_of_dated_time(text)}
+            return parts.get(part, math.nan)
     try:
         number = float(text)
     except ValueError:
@@ -85,7 +64,11 @@ def parse_cell_number(text: str, reading: str = AS_WRITTEN) -> float:
 
 
 def category_of_cell(text: str, reading: str = AS_WRITTEN) -> str:
-    """Return the category in a cell's text, read as `reading`."""
+    """Return the category in a cell's text, read as `reading`.
+
+    Letters with their accents written in one way or another (NFC, NFD) are the same.
+    """
+    text = compose_accents(text)
     if reading == ANY_CASE:
         return canonical_text(
             casefold_text(canonical_text(text))
@@ -106,30 +89,17 @@ def reads_categories(reading: str) -> bool:
 
 def casefold_text(text: str) -> str:
     """Return the text without its letters' case and without spaces in and around it."""
-    return " ".join(text.split()).casefold()
+    return compose_accents(" ".join(text.split()).casefold())
 
 
-def parse_date(text: str, order: str) -> date | None:
-    """Return the day at the start of a text, or None if it is invalid.
+def compose_accents(text: str) -> str:
+    """Return the text with every letter and its accents as one character (NFC)."""
+    return text if text.isascii() else unicodedata.normalize("NFC", text)
 
-    The year is first if it has four digits, else the parts are in this order.
-    """
-    match = YEAR_FIRST_PATTERN.fullmatch(text)
-    if match:
-        year, month, day = match.group(1, 3, 4)
-    elif match := YEAR_LAST_PATTERN.fullmatch(text):
-        if order == "y-m-d":
-            return None
-        day, month, year = match.group(1, 3, 4) if order == "d/m/y" else match.group(3, 1, 4)
-    else:
-        return None
-    full_year = int(year)
-    if len(year) != 4:
-        full_year += 1900 if full_year >= CENTURY_PIVOT_YEAR else 2000
-    try:
-        return date(full_year, int(month), int(day))
-    except ValueError:
-        return None
+
+def comparable_name(name: str) -> str:
+    """Return the form of a column's name in which names are compared: in NFC, trimmed."""
+    return compose_accents(name).strip()
 
 
 def _hour_of_dated_time(text: str) -> float:
@@ -142,14 +112,3 @@ def _hour_of_dated_time(text: str) -> float:
         is_afternoon = match[2] in "Pp"
         hour = hour % 12 + (12 if is_afternoon else 0)
     return hour if hour < 24 else math.nan
-
-
-def _parse_amount(match: re.Match) -> float:
-    """Return the number of an amount such as `€ 1,234.50`, `12 %` or `-$3`.
-
-    Its unit is not converted. NaN for a sign alone, and for a number that is too large.
-    """
-    number = float(f"{re.sub(r'[^0-9]', '', match['whole'] or '0')}.{match['part'] or 0}")
-    if not (match["whole"] or match["part"]) or number == math.inf:
-        return math.nan
-    return -number if match["sign"] in ("-", "\u2212") else number

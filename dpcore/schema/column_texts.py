@@ -17,11 +17,10 @@ from .cell_text import MISSING_TEXTS, count_texts, is_valid_unicode
 from .column import MISSING_LABEL, OTHER_LABEL, missing_texts_of_reading
 from .column_readings import (
     AS_WRITTEN,
-    DATE_ORDERS,
     category_of_cell,
     parse_cell_number,
-    parse_date,
 )
+from .date_texts import DATE_ORDERS, parse_date
 
 MAX_CATEGORY_CHARS = 200  # characters of a text that may become a category
 MISSING_KIND = 0

@@ -194,8 +194,7 @@ def _codes_of_item(column: Column, item: Any) -> Sequence[int]:
             f"{column.allowed_text}"
         )
     if column.values:
-        code_of_key = {column.category_key(value): code for code, value in enumerate(column.values)}
-        code = code_of_key.get(column.category_key(item))
+        code = column.code_by_key.get(column.category_key(item))
         if code is not None:
             return [code]
     elif isinstance(item, str) and item in column.code_by_label:

@@ -13,6 +13,7 @@ from ..core.errors import InputError, require_two_rows
 from ..core.types import Array, Axes, Rng, Shape, Tables, Texts, frozen, value_object
 from .bin_curve import BinCurve
 from .column import Column
+from .column_readings import comparable_name
 from .constraints import (
     Constraint,
     OrderedColumns,
@@ -137,6 +138,10 @@ class Domain:
         return {name: position for position, name in enumerate(self.names)}
 
     @cached_property
+    def _position_of_comparable_name(self) -> dict[str, int]:
+        return {comparable_name(name): position for position, name in enumerate(self.names)}
+
+    @cached_property
     def size(self) -> int:
         """The number k of cells; an exact whole number however large."""
         return math.prod(self.shape)
@@ -146,12 +151,18 @@ class Domain:
 
         Raises InputError, which names the first one that is missing.
         """
-        for name in names:
-            if name not in self._position_of_name:
-                raise InputError(
-                    f"there is no column {name!r}; the columns are {', '.join(self.names)}"
-                )
-        return tuple(self._position_of_name[name] for name in names)
+        return tuple(map(self._position, names))
+
+    def _position(self, name: str) -> int:
+        """Return the position of a column by its name, else by its name in NFC, trimmed."""
+        position = self._position_of_name.get(name)
+        if position is None:
+            position = self._position_of_comparable_name.get(comparable_name(name))
+        if position is None:
+            raise InputError(
+                f"there is no column {name!r}; the columns are {', '.join(self.names)}"
+            )
+        return position
 
     def column(self, name: str) -> Column:
         """Return the named column; InputError if there is none."""
@@ -272,16 +283,10 @@ class Domain:
     def column_positions(self, columns: Sequence[str]) -> list[int]:
         """Return the position of each column of the domain in a table.
 
-        Raises InputError unless the table has it exactly once.
+        A name that no column has exactly is compared in NFC, trimmed. Raises InputError unless the
+        table has it exactly once.
         """
-        for name in self.names:
-            occurrences = columns.count(name)
-            if occurrences != 1:
-                problem = "no column" if occurrences == 0 else f"{occurrences} columns called"
-                raise InputError(
-                    f"the table has {problem} {name!r}; its columns are {', '.join(columns)}"
-                )
-        return [columns.index(name) for name in self.names]
+        return [_position_in_table(name, columns) for name in self.names]
 
     def group_rows(self, codes: Array) -> Rows:
         """Return the codes (n, d) grouped into distinct rows and their counts."""
@@ -366,3 +371,15 @@ class Domain:
             frame.loc[is_redrawn, name] = (
                 own.astype(np.int64) if self.columns[axes[i]].kind == "integer" else own
             )
+
+
+def _position_in_table(name: str, columns: Sequence[str]) -> int:
+    """Return the position of a named column; InputError unless there is exactly one."""
+    positions = [i for i, column in enumerate(columns) if column == name]
+    if not positions:
+        key = comparable_name(name)
+        positions = [i for i, column in enumerate(columns) if comparable_name(column) == key]
+    if len(positions) != 1:
+        problem = f"{len(positions)} columns called" if positions else "no column"
+        raise InputError(f"the table has {problem} {name!r}; its columns are {', '.join(columns)}")
+    return positions[0]

@@ -9,7 +9,7 @@ import pandas as pd
 from ..core.errors import InputError, require_two_rows
 from ..core.types import Json, ProgressCallback, Texts, ignore_progress, value_object
 from .column import OTHER_LABEL, Column
-from .column_readings import AS_WRITTEN
+from .column_readings import AS_WRITTEN, comparable_name
 from .column_texts import ColumnTexts
 from .domain import Domain
 from .schema_json import domain_from_json
@@ -189,6 +189,48 @@ def partial_schema_from_json(schema: Any) -> PartialSchema:
         replace(probe_domain, columns=placeholder_columns, measured=measured),
         tuple(unknown_columns.values()),
     )
+
+
+def drop_faulty_unused_columns(schema: Any, used_names: Sequence[str]) -> Any:
+    """Return a schema file without the columns that are not used and whose entries are wrong.
+
+    So a column that a run leaves out does not stop it. Constraints on such a column, and its mark
+    as measured, are dropped with it; all else is returned as it is.
+    """
+    columns = schema.get("columns") if isinstance(schema, Mapping) else None
+    if not isinstance(columns, Mapping):
+        return schema
+    used_keys = set(map(comparable_name, used_names))
+    faulty = {
+        name
+        for name, spec in columns.items()
+        if comparable_name(str(name)) not in used_keys and not _is_readable_entry(name, spec)
+    }
+    if not faulty:
+        return schema
+    restricted = dict(schema) | {
+        "columns": {name: spec for name, spec in columns.items() if name not in faulty}
+    }
+    if isinstance(schema.get("constraints"), list):
+        restricted["constraints"] = [
+            spec
+            for spec in schema["constraints"]
+            if faulty.isdisjoint(_columns_in_constraint(spec))
+        ]
+    if isinstance(schema.get("measured"), list):
+        restricted["measured"] = [name for name in schema["measured"] if name not in faulty]
+    return restricted
+
+
+def _is_readable_entry(name: Any, spec: Any) -> bool:
+    try:
+        if is_private_entry(spec):
+            partial_schema_from_json({"columns": {name: spec}})
+        else:
+            domain_from_json({"columns": {name: spec}})
+    except InputError:
+        return False
+    return True
 
 
 def partial_schema_to_json(schema: PartialSchema) -> Json:

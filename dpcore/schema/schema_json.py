@@ -42,7 +42,7 @@ CHOICES_BY_KEY = {  # the first one is what is taken where a schema says nothing
     "unreadable": ("refuse", "missing"),
     "read": READINGS,
 }
-COLUMN_KEYS = {"kind", "ordered", *CHOICES_BY_KEY, *VALUE_KEYS}
+COLUMN_KEYS = {"kind", "ordered", "same", "missing_codes", *CHOICES_BY_KEY, *VALUE_KEYS}
 FILE_CHOICES_BY_KEY = {
     "delimiter": [*DELIMITER_NAMES],
     "encoding": [*ENCODING_NAMES],
@@ -110,6 +110,10 @@ def domain_to_json(domain: Domain) -> Json:
         }
         columns[c.name] |= {"read": c.read} if c.read else {}
         columns[c.name] |= {"unreadable": c.unreadable} if c.unreadable != "refuse" else {}
+        if c.same:
+            columns[c.name]["same"] = {str(value): list(texts) for value, texts in c.same}
+        if c.missing_codes:
+            columns[c.name]["missing_codes"] = list(c.missing_codes)
     other_entries = {
         "constraints": constraints_to_json(domain),
         "peeked": domain.peeked,
@@ -167,6 +171,7 @@ def _parse_column(name: Any, spec: Any) -> Column:
     if reads_categories(reading) != (kind == "categorical") and reading:
         raise InputError(f"column {name!r}: read={reading!r} does not go with a {kind} column")
     common = choices | {"name": name, "kind": kind, "ordered": ordered}
+    common["missing_codes"] = _parse_missing_codes(name, spec, choices["missing"])
     if kind == "categorical":
         column = _parse_categorical_column(name, spec, common)
     elif "other" in (choices["out_of_range"], choices["missing"]):
@@ -174,6 +179,8 @@ def _parse_column(name: Any, spec: Any) -> Column:
             f'column {name!r}: "other" has no meaning for numbers; use "clip" and "category"'
         )
     else:
+        if "same" in spec:
+            raise InputError(f'column {name!r}: "same" goes with categories alone')
         column = Column(**common, **_parse_bounds_and_edges(name, kind, spec))
     if column.size > MAX_COLUMN_CELLS:
         raise InputError(
@@ -205,10 +212,12 @@ def _parse_choices(name: str, spec: Json, kind: str) -> Json:
         key: _parse_choice(name, spec, key, allowed, allowed[0])
         for key, allowed in CHOICES_BY_KEY.items()
     }
-    is_unreadable_allowed = kind != "categorical" and choices["missing"] == "category"
+    is_parsed = kind != "categorical" or choices["read"].startswith("weekday")
+    is_unreadable_allowed = is_parsed and choices["missing"] == "category"
     if choices["unreadable"] != "refuse" and not is_unreadable_allowed:
         raise InputError(
-            f'column {name!r}: unreadable "missing" goes with numbers and missing "category"'
+            f'column {name!r}: unreadable "missing" goes with numbers or weekdays, and with '
+            'missing "category"'
         )
     return choices
 
@@ -224,13 +233,74 @@ def _parse_categorical_column(name: str, spec: Json, common: Json) -> Column:
         raise InputError(
             f'column {name!r}: "other" needs the category {OTHER_LABEL!r} among its values'
         )
-    column = Column(**common, values=_parse_values(name, spec))
+    values = _parse_values(name, spec)
+    column = Column(**common, values=values)
     # the label of missing values is one of the keys
     keys = [column.category_key(label) for label in column.labels]
     ((key, occurrences),) = Counter(keys).most_common(1)
     if occurrences > 1:
         raise InputError(f"column {name!r}: the value {key!r} is in values twice")
-    return column
+    missing_values = set(map(column.category_key, column.missing_codes)).intersection(keys)
+    if missing_values:
+        raise InputError(
+            f"column {name!r}: {min(missing_values)!r} is in values and in missing_codes; "
+            "leave it out of one of them"
+        )
+    return replace(column, same=_parse_same(column, spec.get("same", {})))
+
+
+def _parse_same(column: Column, entry: Any) -> tuple:
+    """Return the values of a column with the other texts that are read as them.
+
+    Raises InputError for a value that is not listed, and for a text that is said to be two values.
+    """
+    name = column.name
+    if not isinstance(entry, Mapping) or not all(
+        isinstance(texts, list) and all(isinstance(text, str) for text in texts)
+        for texts in entry.values()
+    ):
+        raise InputError(
+            f"column {name!r}: same must be a JSON object of values, each with a list of texts: "
+            '{"Male": ["M", "m"]}'
+        )
+    value_by_key = {column.category_key(value): value for value in column.values}
+    key_by_text = {key: key for key in value_by_key}
+    pairs = []
+    for value_text, texts in entry.items():
+        value_key = column.category_key(value_text)
+        if value_key not in value_by_key:
+            raise InputError(
+                f"column {name!r}: {value_text!r} in same is none of the values; add it to values"
+            )
+        for text in texts:
+            key = column.category_key(text)
+            if key_by_text.setdefault(key, value_key) != value_key:
+                raise InputError(
+                    f"column {name!r}: {text!r} in same is read as {value_text!r}, and it is also "
+                    f"{key_by_text[key]!r}; leave it out of one of them"
+                )
+        pairs.append((value_by_key[value_key], tuple(texts)))
+    return tuple(pairs)
+
+
+def _parse_missing_codes(name: str, spec: Json, missing: str) -> tuple:
+    """Return the values that count as missing in a column."""
+    codes = spec.get("missing_codes", [])
+    is_list = isinstance(codes, list) and all(
+        isinstance(code, str) or (type(code) in (int, float) and math.isfinite(code))
+        for code in codes
+    )
+    if not is_list:
+        raise InputError(
+            f"column {name!r}: missing_codes must be a list of numbers and texts, such as "
+            '[-9, 99, "refused"]'
+        )
+    if codes and missing == "refuse":
+        raise InputError(
+            f"column {name!r}: missing_codes count as missing, which is refused: set missing "
+            '"category"'
+        )
+    return tuple(codes)
 
 
 def _parse_values(name: str, spec: Json) -> tuple:

@@ -46,7 +46,6 @@ def write_files(folder):
         "nan.csv": "a,b\n1,1\n2,nan\nNA,0\n",
     }
     files |= {
-        "over.csv": "a,b\n1,1\n3,0\n",
         "array.json": "[1, 2]",
         "empty.npy": "",
         "text.npy": "PK\3\4",

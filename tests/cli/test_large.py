@@ -11,7 +11,7 @@ import pytest
 from dpcore import read_json
 from dpcore.cli.commands import schema
 from dpcore.data.sources import open_source
-from dpcore.schema.inference import infer_schema
+from dpcore.schema.inference import proposal
 from tests.cli.test_release import order
 from tests.small_problems import (
     check_command_refused,
@@ -166,7 +166,7 @@ def test_a_schema_of_many_cells_tells_progress_and_gives_advice_that_fits(capsys
     assert said[0].startswith("note: t.csv: looking at ")
     assert said[1].startswith("0 of ")
     assert said[2].startswith("1 of ")
-    monkeypatch.setattr(infer_schema, "guess_column", lambda *_: (_ for _ in ()).throw(MemoryError))
+    monkeypatch.setattr(proposal, "guess_column", lambda *_: (_ for _ in ()).throw(MemoryError))
     run_command("schema t.csv", code=2)
     error = capsys.readouterr().err.splitlines()[-1]
     assert "t.csv: the table needs more memory than there is; try a file with fewer rows" in error

@@ -1,9 +1,19 @@
 """Scoring any tool's table: the numbers of a run for its own rows, and clear refusals."""
 
+from pathlib import Path
+
 import pandas as pd
 
 from dpcore import read_json
-from tests.small_problems import approx, check_command_refused, parametrize, run_command
+from tests.small_problems import (
+    approx,
+    categorical,
+    check_command_refused,
+    integer,
+    parametrize,
+    run_command,
+    write_json,
+)
 
 
 def scored(real, synthetic):
@@ -43,8 +53,43 @@ def test_the_score_is_the_largest_and_mean_difference_of_shares():
     )
 
 
+def test_a_table_of_one_row_is_refused():
+    check_command_refused("1 row", "score c.csv one.csv --schema c.json --queries marginals:2")
+
+
+FOREIGN = {"columns": {"smoker": categorical("FALSE", "TRUE"), "age": integer(10, 90, bins=8)}}
+
+
 @parametrize(
-    "synthetic, message", [("over.csv", "'3' in row 2 is outside 0..2"), ("one.csv", "1 row")]
+    "text, invalid, dropped",
+    [
+        ("smoker,age\nFalse,70.185\nTrue,64.8\n", {"smoker": 2, "age": 2}, 0),
+        ("smoker,age\nFALSE,70\nTRUE,200\n", {"age": 1}, 0),
+        ("smoker,age\nFALSE,70\nmaybe,20\nTRUE,\n", {"smoker": 1, "age": 1}, 2),
+        ("age ,smoker\n70,TRUE\n20,FALSE\n", {}, 0),
+    ],
 )
-def test_a_table_that_does_not_fit_the_schema_is_refused(synthetic, message):
-    check_command_refused(message, f"score c.csv {synthetic} --schema c.json --queries marginals:2")
+def test_what_another_tool_wrote_is_counted_as_not_valid(capsys, text, invalid, dropped):
+    write_json("foreign.json", FOREIGN)
+    real = pd.DataFrame({"smoker": ["TRUE", "FALSE"] * 9, "age": [20, 70, 85] * 6})
+    real.to_csv("real.csv", index=False)
+    Path("other.csv").write_text(text)
+    command = "score real.csv other.csv --schema foreign.json --queries marginals:2"
+    run_command(f"{command} --json score.json")
+    out = read_json("score.json")
+    assert (out["not_valid"], out["rows_left_out"]) == (invalid, dropped)
+    said = capsys.readouterr().out
+    rows = text.count("\n") - 1
+    for name, count in invalid.items():
+        assert f"{name!r} not valid: {count} of {rows}" in said
+    assert out["synthetic_rows"] == rows - dropped
+
+
+def test_a_table_without_any_value_of_the_schema_is_refused():
+    write_json("foreign.json", FOREIGN)
+    pd.DataFrame({"smoker": ["TRUE", "FALSE"], "age": [20, 70]}).to_csv("real.csv", index=False)
+    Path("other.csv").write_text("smoker,age\nx,1\ny,2\n")
+    check_command_refused(
+        "no row with values of the schema (of 2 rows not valid: 'smoker': 2, 'age': 2",
+        "score real.csv other.csv --schema foreign.json --queries marginals:2",
+    )

@@ -158,3 +158,24 @@ def test_a_grid_is_of_the_same_task(folder):
     assert grid.budgets == (Budget(1, 1e-9), Budget(3, 1e-9))
     assert list(grid.seeds) == [2, 3, 4, 5]
     assert grid.algorithms == algorithms
+
+
+def test_a_column_that_is_left_out_does_not_stop_a_run():
+    columns = {
+        "sex": {"kind": "categorical", "values": ["f", "m"]},
+        "note": {"kind": "text"},
+        "age": {"kind": "integer", "low": None, "high": None},
+        "pay": {"kind": "numeric", "bounds": "private", "bins": 0},
+        "cafe\u0301, old": {"kind": "integer", "low": 0, "high": 1},
+    }
+    constraints = [{"impossible": {"age": [1], "sex": ["m"]}}, {"impossible": {"sex": ["m"]}}]
+    schema = {"columns": columns, "constraints": constraints, "measured": ["age"]}
+    task = QueryTask(
+        table="t.csv",
+        schema=schema,
+        queries=("marginals:1",),
+        columns=("sex", "caf\u00e9, old"),
+    )
+    assert task.planning_domain.names == ("sex", "cafe\u0301, old")
+    with expect_error("column 'note'"):
+        _ = QueryTask(table="t.csv", schema=schema, queries=("marginals:1",)).planning_domain

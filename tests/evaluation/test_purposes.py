@@ -120,7 +120,9 @@ def test_chi_square_on_synthetic_rows_alarms_and_ours_does_not():
 
 def test_what_cannot_be_asked_is_one_sentence(monkeypatch):
     constant = Rows(np.array([[0, 0, 0, 0], [0, 1, 0, 0]]), np.array([200, 200]))
+    rare = Rows(np.array([[0, 0, 0, 0], [1, 1, 0, 0]]), np.array([399, 1]))
     for rows, asked, words in (
+        (rare, {"target": "a"}, "the target 'a' has a value that is too rare"),
         (constant, {"target": "a"}, "the target 'a' has one value only"),
         (table(), {"target": "nose"}, "there is no column 'nose'"),
         (table(), {"group": "a"}, "name the target too"),

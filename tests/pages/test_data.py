@@ -92,8 +92,11 @@ def test_what_is_no_column_to_count_is_set_aside_with_the_reason_and_comes_back_
 ):
     assert "“patient_id” may name people" in told(opened(CSV.replace(b"id,", b"patient_id,")))
     app = opened()
-    assert set(schema_entries(app)) == {"answer", "age", "rare"}
-    assert list(grid(app)) == ["answer", "age", "rare", "id", "when"], (
+    assert set(schema_entries(app)) == {"answer", "age", "rare", "when"}
+    assert schema_entries(app)["when"] == integer(1, 12, read="month of d/m/y"), (
+        "by the first part of a day that differs"
+    )
+    assert list(grid(app)) == ["when", "answer", "age", "rare", "id"], (
         "what is not used stands last"
     )
     assert (grid(app)["id"]["state"], grid(app)["id"]["next"]) == (
@@ -102,9 +105,10 @@ def test_what_is_no_column_to_count_is_set_aside_with_the_reason_and_comes_back_
     )
     assert "may identify people: id." in told(app)
     assert "Optional: 1 column holds dates, which are too detailed: when" in visible_text(app)
-    click_and_wait(app, "Use the month")
-    assert schema_entries(app)["when"] == integer(1, 12, read="month of d/m/y")
-    assert grid(app)["when"]["what it is"] == "month of d/m/y"
+    assert "Use the month" not in button_labels(app), "it is"
+    click_and_wait(app, "Use the weekday")
+    assert schema_entries(app)["when"]["read"] == "weekday of d/m/y"
+    assert grid(app)["when"]["what it is"] == "weekday of d/m/y"
     assert grid(app)["when"]["state"] == "ready"
     act(app, monkeypatch, "id")
     assert "id" in schema_entries(app)
@@ -216,7 +220,12 @@ def test_reading_off_takes_the_open_columns_only_and_marks_the_schema():
     click_and_wait(app, READ)
     mine = table(app)
     assert mine.schema["columns"]["age"] == integer(0, 120, bins=12), "typed"
-    assert mine.origins == {"answer": "read off", "age": "guessed", "rare": "read off"}
+    assert mine.origins == {
+        "when": "guessed",
+        "answer": "read off",
+        "age": "guessed",
+        "rare": "read off",
+    }
     assert mine.domain is not None
     assert mine.domain.peeked
     assert KNOWN not in button_labels(app), "what was read off cannot be known any more"
@@ -244,7 +253,7 @@ def test_a_guess_is_a_peek_until_a_person_says_that_it_is_known_anyway():
     assert set(table(app).origins.values()) == {"typed"}
     assert "peeked" not in table(app).schema
     assert not session(app).was_viewed(mine), "no cell was shown"
-    click_and_wait(app, "Use the month")
+    click_and_wait(app, "Use the weekday")
     assert table(app).domain.peeked, "which number is the month was guessed from the data"
     click_and_wait(app, KNOWN)
     assert not table(app).domain.peeked
@@ -262,9 +271,9 @@ def test_all_problems_are_listed_at_once_each_with_its_repairs():
     assert session(app).was_viewed(mine), "what is wrong quotes cells"
     click_and_wait(app, "Count them in the outermost groups")
     click_and_wait(app, "Make missing a value of its own")
-    assert set(table(app).valid_column_names) == {"age", "rare"}
+    assert set(table(app).valid_column_names) == {"when", "age", "rare"}
     click_and_wait(app, "Leave them out")
-    assert table(app).domain.names == ("age", "rare")
+    assert table(app).domain.names == ("when", "age", "rare")
 
 
 def test_stakeholders_see_no_guess_and_nothing_that_quotes_a_cell():
@@ -354,3 +363,15 @@ def test_the_person_is_asked_for_above_the_grid_and_rows_a_person_once_there_is_
     switch_page(app, "explore")
     assert "400 rows" in caption_text(app)
     assert dataframe(app, "setting")["value"].iloc[-1] == "0.03886"  # √2 · 2 / (400 μ)
+
+
+def test_the_state_says_what_counts_as_missing_and_that_most_rows_are_in_one_bin():
+    lines = [f"{i % 50 + 20},{0 if i % 10 else i}" for i in range(200)] + ["-9,0"] * 5
+    app = opened("\n".join(["age,gain", *lines]).encode(), bars=False)
+    assert schema_entries(app)["age"]["missing_codes"] == [-9]
+    mine = table(app)
+    mine.update_entries({"gain": integer(0, 200, bins=2)})
+    mine.update_entries({"age": schema_entries(app)["age"] | integer(0, 120, bins=12)})
+    app.run()
+    assert grid(app)["gain"]["state"] == "ready; most rows are in one bin"
+    assert grid(app)["age"]["state"] == "ready; counted as missing: -9"

@@ -105,7 +105,7 @@ def test_the_table_in_use_stays_until_another_one_is_read(monkeypatch):
     assert app.selectbox(key="sample").value is None
     assert app.query_params["table"] in ("uploaded", ["uploaded"])
     assert "sample" not in app.query_params
-    assert set(table(app).schema["columns"]) == {"answer", "age", "rare"}
+    assert set(table(app).schema["columns"]) == {"when", "answer", "age", "rare"}
 
 
 def test_reading_a_file_can_be_cancelled_and_the_table_is_still_the_one_before(monkeypatch):
@@ -124,7 +124,7 @@ def test_reading_a_file_can_be_cancelled_and_the_table_is_still_the_one_before(m
 @parametrize("other", ["forget", "sample"])
 def test_a_table_that_is_forgotten_or_replaced_while_it_is_read_leaves_nothing(monkeypatch, other):
     app = run_until_settled(opened())
-    gate = Gate(monkeypatch, file_reading, "guess_columns")
+    gate = Gate(monkeypatch, file_reading, "propose_schema")
     bring(app, f"{UNIQUE},b\n".encode() + b"1,2\n" * 50, f"{UNIQUE}.csv")
     gate.stands()
     assert tables_left(), "it is being read"

@@ -15,8 +15,8 @@ from dpcore.schema.column_readings import (
     WEEKDAYS,
     category_of_cell,
     parse_cell_number,
-    parse_date,
 )
+from dpcore.schema.date_texts import parse_date
 from tests.small_problems import (
     approx,
     categorical,
@@ -61,7 +61,6 @@ NO_AMOUNTS = [
     "NaN",
     "inf",
     "1_000",
-    "٣",
     "$1" + "0" * 400,
 ]
 

@@ -453,6 +453,7 @@ SAME = st.sampled_from(
         "NA",
         "17\n",
         "17.0\n.0",
+        "e\u0301",
     ]
 )
 

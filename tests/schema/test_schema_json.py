@@ -11,7 +11,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dpcore import Domain, InputError, domain_from_json, domain_to_json
-from dpcore.schema.inference.infer_schema import guess_columns, infer_column_from_data, infer_schema
+from dpcore.schema.inference.infer_column import infer_guessed_entry
+from dpcore.schema.inference.infer_schema import guess_column
+from dpcore.schema.inference.proposal import propose_schema
 from tests.small_problems import (
     HUGE,
     binned,
@@ -194,7 +196,7 @@ TEXTS = SECRETS.astype(object).map(lambda v: "" if pd.isna(v) else str(v))
 
 @parametrize("frame", [SECRETS, TEXTS], ids=["typed", "texts"])
 def test_a_proposal_tells_nothing_of_the_cells(frame):
-    proposed = infer_schema(frame)
+    proposed = propose_schema(frame).to_json()
     written = json.dumps(proposed)
     for secret in (
         "Zzyzx",
@@ -213,7 +215,7 @@ def test_a_proposal_tells_nothing_of_the_cells(frame):
     assert kinds == ["categorical", "integer", "numeric", "categorical", "categorical"]
     for spec in proposed["columns"].values():
         assert all(spec.get(key) is None for key in ("values", "low", "high", "edges", "size"))
-    assert proposed == infer_schema(frame.iloc[::-1])
+    assert proposed == propose_schema(frame.iloc[::-1]).to_json()
     with expect_error("column 'city': values are not given; they are public"):
         domain_from_json(proposed)
 
@@ -232,31 +234,23 @@ OWN = {
 
 @parametrize("frame", OWN.values(), ids=OWN)
 def test_a_peeked_schema_is_marked_and_encodes_its_own_table(frame):
-    proposed = json.loads(json.dumps(infer_schema(frame, peek=True)))
+    proposed = json.loads(json.dumps(propose_schema(frame, peek=True).to_json()))
     domain = domain_from_json(proposed)
     assert proposed["peeked"] is domain.peeked is True
     assert domain.encode(frame).n == len(frame)
 
 
 @parametrize_false_true("peek")
-@parametrize(
-    "cells, advice",
-    [
-        (pd.to_datetime(["2020-01-01", "2021-06-30"]), "dates are too detailed"),
-        (
-            [
-                "a story of forty characters and a few more",
-                "another one, as long as it is unlike all others",
-            ],
-            "free text",
-        ),
-    ],
-)
-def test_dates_and_free_text_are_told_apart_and_refused_with_advice(cells, advice, peek):
-    proposed = infer_schema(pd.DataFrame({"x": cells}), peek=peek)
-    assert set(proposed["columns"]["x"]) == {"kind"}
-    with expect_error(f"column 'x': {advice}.*leave the column out"):
-        domain_from_json(proposed)
+def test_free_text_is_left_out_and_a_day_is_read_by_its_year(peek):
+    texts = [f"story {i} of more than forty characters, unlike all others" for i in range(40)]
+    days = pd.to_datetime(["2020-01-01", "2021-06-30"] * 20)
+    proposal = propose_schema(pd.DataFrame({"x": texts, "day": days}), peek=peek)
+    assert set(proposal.columns) == {"day"}
+    assert proposal.columns["day"]["read"] == "year of y-m-d"
+    assert list(proposal.names_by_reason.values()) == [["x"]]
+    for kind in ("date", "text"):
+        with expect_error("column 'x': .*leave the column out"):
+            domain_from_json({"columns": {"x": {"kind": kind}}})
 
 
 MESSY = pd.DataFrame(
@@ -273,30 +267,33 @@ MESSY = pd.DataFrame(
 
 
 def test_what_is_proposed_and_read_off_for_the_command_line_is_what_the_pages_guess_and_read_off():
-    plain, proposed = (infer_schema(MESSY, peek=peek)["columns"] for peek in (False, True))
-    for guess in guess_columns(MESSY):
-        for spec in (plain[guess.name], proposed[guess.name]):
-            assert (spec["kind"], spec.get("read", "")) == (guess.kind, guess.read)
-        if guess.kind != "date" and guess.name != "nothing":
-            assert proposed[guess.name] == infer_column_from_data(
-                guess.name, MESSY[guess.name], guess.kind, guess.read
-            )
-    assert proposed["nothing"] == categorical("NA", missing="category")
-    domain = domain_from_json(
-        {"columns": {n: spec for n, spec in proposed.items() if n != "born"}, "peeked": True}
-    )
+    plain, proposed = (propose_schema(MESSY, peek=peek) for peek in (False, True))
+    assert plain.guesses == proposed.guesses
+    assert plain.guesses == {name: guess_column(name, cells) for name, cells in MESSY.items()}
+    used = [name for name, guess in plain.guesses.items() if not guess.exclusion]
+    assert list(plain.columns) == list(proposed.columns) == used
+    assert set(MESSY) - set(used) == {"born", "person_id", "nothing"}
+    for name in used:
+        guess = plain.guesses[name]
+        assert plain.columns[name] == guess.initial_entry
+        assert proposed.columns[name] == infer_guessed_entry(guess, MESSY[name])
+    domain = domain_from_json(proposed.to_json())
     assert domain.encode(MESSY).n == len(MESSY)
 
 
 def test_peeking_writes_no_name_of_a_person_nor_too_many_values_into_the_schema():
     texts = [f"P{i}" for i in range(600)]
-    found = infer_schema(
-        pd.DataFrame({"name": texts, "id": texts, "sex": ["f", "m"] * 300}), peek=True
-    )["columns"]
-    assert found == dict.fromkeys(["name", "id"], {"kind": "text"}) | {"sex": categorical("f", "m")}
+    frame = pd.DataFrame({"name": texts, "id": texts, "sex": ["f", "m"] * 300})
+    found = propose_schema(frame, peek=True)
+    assert found.columns == {"sex": categorical("f", "m")}
+    assert sorted(sum(found.names_by_reason.values(), [])) == ["id", "name"]
 
 
-@parametrize("frame", [pd.DataFrame({"a": []}), pd.DataFrame({"a": [None, None]}), pd.DataFrame()])
+@parametrize("frame", [pd.DataFrame({"a": []}), pd.DataFrame()])
 @parametrize_false_true("peek")
-def test_a_table_with_nothing_in_it_still_gets_a_proposal(frame, peek):
-    assert set(infer_schema(frame, peek=peek)["columns"]) == set(frame.columns)
+def test_a_table_without_rows_gets_no_proposal(frame, peek):
+    with expect_error("no rows"):
+        propose_schema(frame, peek=peek)
+    empty = propose_schema(pd.DataFrame({"a": [None, None]}), peek=peek)
+    assert empty.columns == {}
+    assert empty.names_by_reason == {"no value in any row": ["a"]}

@@ -13,7 +13,7 @@ from ...privacy.accounting import NoiseSpend, Plan
 from ...privacy.curators.column_curator import ColumnCurator
 from ...privacy.statistics.column_statistics import KindCounts, Magnitudes
 from ...problems import ColumnMeasurement
-from ...schema.column_readings import AMOUNT_WITH_COMMA, AS_WRITTEN, DATE_ORDERS
+from ...schema.column_readings import AMOUNT_WITH_COMMA, AS_WRITTEN
 from ...schema.column_texts import (
     DATE_KINDS,
     DECIMAL_COMMA_KIND,
@@ -23,6 +23,7 @@ from ...schema.column_texts import (
     TEXT_KIND,
     WHOLE_NUMBER_KIND,
 )
+from ...schema.date_texts import DATE_ORDERS
 from ...schema.domain import Column
 from ...schema.partial_schema import UnknownColumn
 from .number_columns import (

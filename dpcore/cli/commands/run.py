@@ -18,6 +18,8 @@ What --queries may ask; given several times, all of it is asked together:
                                 one question: = != < <= > >=, between ... and ..., in (...), is missing, and, or,
                                 not, parentheses; names and values with spaces in double quotes
 
+A name in a list a,b that has a comma or a quote is put in double quotes, with "" for a quote.
+
 --start gives a public table of the same schema, or rows of an earlier release, to begin with. It
 costs nothing and is not protected. --person and --most-rows protect people with several rows:
 further rows are left out, and the noise grows with that number.

@@ -17,8 +17,10 @@ the data.
 Missing values and values out of range are refused unless the column says "missing": "category" or
 "out_of_range": "clip". Columns that are not in the schema are never read. "read" says how a value
 is read first: year, month, weekday or hour of y-m-d, d/m/y or m/d/y; "amount, decimal point" or
-"amount, decimal comma"; "any case"; or of codes "first character", "first 2 characters" and so on,
-up to 6. A plain file {"name": size, ...} of integer codes works too.
+"amount, decimal comma", which also read (1,234.50), <0.5 and 90+; "any case"; or of codes "first
+character", "first 2 characters" and so on, up to 6. Two digits of a year mean the century of the
+stated range. "missing_codes": [-9, 99] count as missing, "same": {"Male": ["M", "m"]} says which
+texts are one value. A plain file {"name": size, ...} of integer codes works too.
 
 Constraints say which combinations cannot occur. {"from": 20, "to": 29} names the bins that lie
 wholly there, null the missing values. No synthetic row breaks a constraint. A real row that breaks
@@ -36,16 +38,20 @@ Two examples:
 import json
 from argparse import Namespace
 from io import BytesIO
-from typing import Any
-
-import pandas as pd
 
 from ... import Budget, InputError, read_json
-from ...data.readers import load_table
+from ...data.readers import LoadedTable, load_table
+from ...queries.parse_queries import join_column_names
 from ...release.ledger.ledger_store import LedgerStore
 from ...release.measured_schema import publish_schema
 from ...release.request import SchemaRequest
-from ...schema.inference.infer_schema import infer_schema
+from ...schema.inference.proposal import (
+    CROWDED_BIN_NOTE,
+    Proposal,
+    has_crowded_bin,
+    propose_schema,
+    reading_notes,
+)
 from ...schema.schema_json import text_format_from_json
 from ...schema.text_format import DEFAULT_TEXT_FORMAT, TextFormat
 from ..arguments import (
@@ -84,7 +90,8 @@ def execute(args: Namespace) -> None:
     if args.epsilon is not None or args.delta is not None or args.ledger:
         raise InputError("--epsilon, --delta and --ledger go with --private")
     table = load_table(args.table, format=_stated_format(args))
-    schema = _proposed_schema(table.frame, args)
+    proposal = _proposed_schema(table, args)
+    schema = proposal.to_json()
     file_format = table.format.to_json()
     if file_format:
         schema = {**schema, "file": file_format}
@@ -94,6 +101,7 @@ def execute(args: Namespace) -> None:
             "note",
             f"the file seems to be {table.description}, by all of its rows: check that this is so",
         )
+    _print_proposal_notes(proposal, table)
     if args.peek:
         print_message(
             "note",
@@ -121,11 +129,26 @@ def _stated_format(args: Namespace) -> TextFormat | None:
     )
 
 
-def _proposed_schema(frame: pd.DataFrame, args: Namespace) -> dict[str, Any]:
+def _print_proposal_notes(proposal: Proposal, table: LoadedTable) -> None:
+    """Print which columns are left out and why, and what is to be known of the others."""
+    for reason, names in proposal.names_by_reason.items():
+        print_message("note", f"left out: {join_column_names(names)}: {reason}")
+    cells_by_name = dict(zip(map(str, table.frame.columns), table.frame.items(), strict=True))
+    for name, entry in proposal.columns.items():
+        _, cells = cells_by_name[name]
+        notes = [*reading_notes(proposal.guesses[name], cells)]
+        if proposal.peeked and has_crowded_bin(name, cells, entry):
+            notes.append(CROWDED_BIN_NOTE)
+        for note in notes:
+            print_message("note", f"column {name!r}: {note}")
+
+
+def _proposed_schema(table: LoadedTable, args: Namespace) -> Proposal:
     """Return the proposed schema, with progress by columns after a first line.
 
     Progress where even one column takes long.
     """
+    frame = table.frame
     rows, columns = frame.shape
     if frame.size >= SLOW_CELL_COUNT:
         print_message(
@@ -138,7 +161,9 @@ def _proposed_schema(frame: pd.DataFrame, args: Namespace) -> dict[str, Any]:
         progress.show(lambda seconds: f"{done:,} of {columns:,} columns done, {seconds:.0f} s")
 
     try:
-        return infer_schema(frame, peek=args.peek, progress=show_progress)
+        return propose_schema(frame, peek=args.peek, progress=show_progress)
+    except InputError as error:
+        raise InputError(f"{args.table}: {error}") from None
     except MemoryError:
         advice = "try a file with fewer rows of it, or with fewer columns"
         raise InputError(

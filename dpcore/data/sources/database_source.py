@@ -31,10 +31,11 @@ from .table_counting import choose_wide_tables, sum_to_tables
 
 Case = tuple[Any, int]  # a condition on a cell, and the cell's code where it holds
 Refusal = tuple[Any, Any, str]  # a condition on refused cells, the text to show, and the reason
-# tested ones: what takes characters off both ends of a text, makes bytes of it, and a text of bytes
+# tested ones: what takes characters off both ends of a text, composes its accents (NFC), makes
+# bytes of it, and a text of bytes
 TEXT_FUNCTIONS_BY_ENGINE = {
-    "duckdb": ("trim", "encode", "decode"),
-    "postgres": ("btrim", "convert_to", "convert_from", "UTF8"),
+    "duckdb": ("trim", "nfc_normalize", "encode", "decode"),
+    "postgres": ("btrim", "normalize", "convert_to", "convert_from", "UTF8"),
 }
 ADDRESS_PREFIXES = ("duckdb://", "postgres://", "postgresql://")
 # DuckDB takes the name of a file for a table, and views may read any file: neither leaves the
@@ -276,9 +277,16 @@ class DatabaseSource(Source):
             raise InputError(
                 f"{self.name}: column {column.name!r} {problem}: cast it in a view, or read a file"
             )
-        if column.read != AS_WRITTEN and (column.values or not is_number):
+        is_date_part = " of " in column.read
+        if column.read != AS_WRITTEN and (column.values or not is_number or is_date_part):
             raise InputError(
                 f"{self.name}: column {column.name!r}: reading it as {column.read!r} needs a file"
+            )
+        if column.same or column.missing_codes:
+            statement = "same" if column.same else "missing_codes"
+            raise InputError(
+                f'{self.name}: column {column.name!r}: "{statement}" needs a file; or replace '
+                "these values in a view"
             )
 
     def _value_conditions(
@@ -305,10 +313,12 @@ class DatabaseSource(Source):
 
     def _stripped_text(self, cells: Any) -> Any:
         """Return the cells' texts without space at their ends, to be compared byte by byte."""
-        trim_name, encode_name, decode_name, *encoding = TEXT_FUNCTIONS_BY_ENGINE[self.backend.name]
+        names = TEXT_FUNCTIONS_BY_ENGINE[self.backend.name]
+        trim_name, compose_name, encode_name, decode_name, *encoding = names
         encoding_types = ["string"] * len(encoding)
         trim = _engine_function(trim_name, "string", "string", "string")
-        text = trim(cells + "", SPACE_CHARACTERS)  # of an enumeration, too
+        compose = _engine_function(compose_name, "string", "string")
+        text = compose(trim(cells + "", SPACE_CHARACTERS))  # of an enumeration, too
         # Bytes have no collation, under which different texts may be equal.
         encode = _engine_function(encode_name, "string", *encoding_types, "binary")
         decode = _engine_function(decode_name, "binary", *encoding_types, "string")

@@ -1,34 +1,38 @@
-"""Guesses at the kinds and bounds of a new table's columns, from the rows themselves.
+"""Guesses at the kinds of a new table's columns, from the rows themselves.
 
-`guess_columns` says kinds and why a column is set aside, in words that quote no cell and count
-nothing; `infer_column_from_data` gives one column's values or bounds. Whoever uses either marks the
-schema as peeked. `infer_schema` makes a schema file of both, for the command line.
+`guess_column` says a column's kind and why it is set aside, in words that count nothing and quote
+no cell but codes for missing values. Whoever uses it marks the schema as peeked. `infer_column`
+gives one column's values or bounds, `proposal` a whole table's schema.
 """
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
 
-from ...core.errors import InputError
-from ...core.types import Array, Json, ProgressCallback, Texts, ignore_progress, value_object
+from ...core.types import Array, Json, Texts, frozen, value_object
+from ..amount_texts import has_limit_sign
 from ..column_readings import (
-    AMOUNT_WITH_COMMA,
-    AMOUNT_WITH_POINT,
+    AMOUNT_READINGS,
     ANY_CASE,
     AS_WRITTEN,
-    DATE_ORDERS,
     DATE_PARTS,
     PREFIX_LENGTHS,
     WEEKDAYS,
     casefold_text,
     category_of_cell,
+    compose_accents,
     parse_cell_number,
-    parse_date,
     reads_categories,
 )
 from ..column_texts import ColumnTexts
+from ..date_texts import (
+    DATE_ORDERS,
+    EIGHT_DIGITS_PATTERN,
+    parse_date,
+)
 from ..schema_json import MAX_NUMBER
 from .identifiers import (
     BIRTH_DATE_HEADER,
@@ -41,10 +45,10 @@ from .identifiers import (
     POSTAL_CODE_HEADER,
     header_names_one_person,
     looks_like_identifier,
-    natural_sort_key,
     normalize_header,
 )
-from .rounded_bounds import TARGET_BIN_COUNT, round_bounds
+from .missing_codes import find_missing_codes
+from .rounded_bounds import YEAR_RANGE
 
 MAX_CATEGORIES = 200  # categories of a column that is read off
 MIN_INFORMATIVE_ROWS = 20  # fewer say nothing about whether values repeat
@@ -52,6 +56,13 @@ FREE_TEXT_MEAN_CHARS = 40  # mean characters of a cell of free text
 ID_WORD_HEADER = re.compile(r"\b(ids?|uuid|guid|key|nr|no|number|index|ssn|account|e?mail|phone)\b")
 MAX_STRAY_TEXTS = 5  # texts without a digit that may stand beside numbers
 MAX_STRAY_SHARE = 0.5  # the share of cells that these texts may be
+MAX_FEW_NUMBERS = 10  # whole numbers that are categories, if they occur often
+MIN_ROWS_PER_FEW_NUMBERS = 5  # rows for each of them
+MAX_LIMIT_SHARE = 0.2  # share of a column's texts that may be as `<0.5` or `90+`
+MIN_DATES_BESIDE_WORDS = 3  # days beside which a few words count as missing
+PLAUSIBLE_YEARS = range(1850, 2101)  # of days that are written as eight digits
+LEADING_ZERO_TEXT = re.compile("-?0[0-9]+")  # a code: no number is written so
+CODE_NUMBER_TEXT = re.compile("[A-Za-z]{0,5}[-_ ]?[0-9]{3,}")  # as P-0001
 MAX_PREFIX_CATEGORIES = 100  # categories that the first characters of codes are offered for
 DATE_COLUMN = "date"
 TEXT_COLUMN = "text"
@@ -70,6 +81,8 @@ EXCLUSION_REASONS = {
     "code": "codes with too many values; use their first characters",
     "date": "dates are too detailed; use the year, month, weekday or hour",
     "text": "looks like free text, with too many different values to count",
+    "row": "counts the rows, so there is nothing to learn",
+    "distinct": "nearly every row has another value, so there is nothing to count",
     "unnamed": "no name in the header",
 }
 
@@ -81,7 +94,8 @@ class ColumnGuess:
     The kind may also be "date" or "text". `other_readings` are other readings that would make
     something of the column: of a date its parts that differ, of codes their first characters, of
     spellings one value. `date_parts` are those of them that are the same in every order of dates.
-    If it is `unreadable`, a few texts stand beside its numbers, and count as missing.
+    If it is `unreadable`, a few texts stand beside its numbers or days, and count as missing; so do
+    its `missing_codes`, as -9 and 99. `ordered` categories are few whole numbers.
     """
 
     name: str
@@ -91,6 +105,8 @@ class ColumnGuess:
     other_readings: Texts = ()
     date_parts: Texts = ()
     unreadable: bool = False
+    ordered: bool = False
+    missing_codes: tuple[int | float, ...] = ()
 
     @property
     def initial_entry(self) -> Json:
@@ -99,13 +115,18 @@ class ColumnGuess:
         Of the readings of dates and codes it is the first one.
         """
         if self.kind == DATE_COLUMN or self.exclusion == "code":
-            return initial_column_entry(self.other_readings[0])
-        kind = "categorical" if self.kind == TEXT_COLUMN else self.kind
-        entry: Json = {"kind": kind}
-        if self.read:
-            entry["read"] = self.read
+            entry = {**initial_column_entry(self.other_readings[0])}
+        else:
+            kind = "categorical" if self.kind == TEXT_COLUMN else self.kind
+            entry: Json = {"kind": kind}
+            if self.read:
+                entry["read"] = self.read
+        if self.ordered:
+            entry["ordered"] = True
         if self.unreadable:
             entry |= UNREADABLE_AS_MISSING
+        if self.missing_codes:
+            entry |= {"missing": "category", "missing_codes": list(self.missing_codes)}
         return entry
 
     @property
@@ -114,164 +135,140 @@ class ColumnGuess:
         return EXCLUSION_REASONS.get(self.exclusion, "")
 
 
-def guess_columns(
-    frame: pd.DataFrame, progress: ProgressCallback = ignore_progress
-) -> Iterator[ColumnGuess]:
-    """Yield a guess for every column, made from the rows themselves.
-
-    `progress` receives the number of columns done.
-    """
-    for i, (name, cells) in enumerate(frame.items()):
-        progress(i, len(frame.columns))
-        yield guess_column(str(name), cells)
-
-
 def guess_column(name: str, cells: pd.Series) -> ColumnGuess:
-    """Return a guess about one column."""
+    """Return a guess about one column; categories in an order of their file keep it."""
+    guess = _guess_unordered_column(name, cells)
+    has_order = isinstance(cells.dtype, pd.CategoricalDtype) and cells.dtype.ordered
+    if has_order and guess.kind == "categorical" and not guess.exclusion:
+        return replace(guess, ordered=True)
+    return guess
+
+
+def _guess_unordered_column(name: str, cells: pd.Series) -> ColumnGuess:
+    """Return a guess about one column, whatever order its file gives to its categories."""
     column_texts = ColumnTexts.from_series(cells).without_missing_markers
     header = normalize_header(name)
     if not name:
         return ColumnGuess(name, TEXT_COLUMN, exclusion="unnamed")
     if not column_texts.texts:
         return ColumnGuess(name, "categorical", exclusion="empty")
-    constant = len(column_texts.texts) == 1 and not column_texts.empty_count
-    orders = _fitting_date_orders(column_texts.texts)
-    if orders:
-        parts = [
-            part
-            for part in DATE_PARTS
-            if _readings_differ(f"{part} of {orders[0]}", column_texts.texts)
-        ] or DATE_PARTS[:1]
-        other_readings = tuple(f"{part} of {order}" for order in orders for part in parts)
-        if constant:
-            exclusion = "constant"
-        elif BIRTH_DATE_HEADER.fullmatch(header):
-            exclusion = "birth"
-        else:
-            exclusion = "date"
-        unambiguous_parts = tuple(
-            part for part in parts if len(orders) == 1 or part in ("year", "hour")
-        )
-        return ColumnGuess(
-            name,
-            DATE_COLUMN,
-            exclusion=exclusion,
-            other_readings=other_readings,
-            date_parts=unambiguous_parts,
-        )
-    read, numbers, unreadable = _parse_as_numbers(column_texts)
+    distinct_texts = {compose_accents(text) for text in column_texts.texts}
+    constant = len(distinct_texts) == 1 and not column_texts.empty_count
+    date_guess = _guess_date(name, header, column_texts, constant)
+    if date_guess is not None:
+        return date_guess
+    numbers = _parse_as_numbers(column_texts)
     if not constant and _identifies_people(header, column_texts, numbers is not None):
         return ColumnGuess(name, TEXT_COLUMN, exclusion="person")
-    if numbers is None or POSTAL_CODE_HEADER.search(header) or CODE_HEADER.search(header):
+    is_code = POSTAL_CODE_HEADER.search(header) or CODE_HEADER.search(header)
+    if numbers is None or is_code or _has_leading_zeros(column_texts):
         return _guess_categorical(name, header, column_texts, constant)
-    whole = bool((numbers == np.floor(numbers)).all())
-    kind = "integer" if whole else "numeric"
-    is_row_number = (
-        whole
-        and len(column_texts.texts)
-        == column_texts.nonempty_count
-        == numbers.max() - numbers.min() + 1
-        >= MIN_INFORMATIVE_ROWS
+    return _guess_numbers(name, header, column_texts, numbers, constant)
+
+
+@frozen
+class NumberTexts:
+    """A column's texts read as numbers (r,) with their counts (r,), some of them left out.
+
+    `unreadable` says whether a few words stand beside them.
+    """
+
+    read: str
+    numbers: Array
+    counts: Array
+    unreadable: bool
+
+    @property
+    def are_whole(self) -> bool:
+        """Whether all of the numbers are whole."""
+        return bool((self.numbers == np.floor(self.numbers)).all())
+
+
+def _guess_date(
+    name: str, header: str, column_texts: ColumnTexts, constant: bool
+) -> ColumnGuess | None:
+    """Return a guess for a column of days, which is used by one of its parts; None for others.
+
+    It is set aside where the orders of day and month that fit would read that part differently.
+    """
+    texts = column_texts.texts
+    orders = _fitting_date_orders(texts)
+    unreadable = False
+    if not orders:
+        texts = _texts_with_digits(column_texts, MIN_DATES_BESIDE_WORDS)
+        orders = _fitting_date_orders(texts)
+        unreadable = True
+    if not orders:
+        return None
+    parts = [
+        part for part in DATE_PARTS if _readings_differ(f"{part} of {orders[0]}", texts)
+    ] or DATE_PARTS[:1]
+    unambiguous_parts = tuple(
+        part for part in parts if len(orders) == 1 or part in ("year", "hour")
     )
-    is_identifier = whole and bool(
+    if constant:
+        exclusion = "constant"
+    elif BIRTH_DATE_HEADER.fullmatch(header):
+        exclusion = "birth"
+    else:
+        exclusion = "" if parts[0] in unambiguous_parts else "date"
+    return ColumnGuess(
+        name,
+        DATE_COLUMN,
+        exclusion=exclusion,
+        other_readings=tuple(f"{part} of {order}" for order in orders for part in parts),
+        date_parts=unambiguous_parts,
+        unreadable=unreadable,
+    )
+
+
+def _guess_numbers(
+    name: str, header: str, column_texts: ColumnTexts, numbers: NumberTexts, constant: bool
+) -> ColumnGuess:
+    """Return a guess for a column of numbers: few whole ones that occur often are categories."""
+    whole = numbers.are_whole
+    kind = "integer" if whole else "numeric"
+    if constant:
+        return ColumnGuess(name, kind, read=numbers.read, exclusion="constant")
+    codes = find_missing_codes(numbers.numbers, numbers.counts)
+    few_count = len(set(numbers.numbers.tolist()) - set(codes))
+    min_rows = max(MIN_INFORMATIVE_ROWS, MIN_ROWS_PER_FEW_NUMBERS * few_count)
+    is_as_written = numbers.read == AS_WRITTEN and not numbers.unreadable
+    if (
+        whole
+        and is_as_written
+        and few_count <= MAX_FEW_NUMBERS
+        and column_texts.nonempty_count >= min_rows
+    ):
+        return ColumnGuess(name, "categorical", ordered=True)
+    exclusion = _number_exclusion(header, column_texts, numbers) if whole else ""
+    return ColumnGuess(
+        name,
+        kind,
+        read=numbers.read,
+        exclusion=exclusion,
+        unreadable=numbers.unreadable,
+        missing_codes=tuple(int(code) if whole else code for code in codes),
+    )
+
+
+def _number_exclusion(header: str, column_texts: ColumnTexts, numbers: NumberTexts) -> str:
+    """Return why a column of whole numbers is set aside, a key of EXCLUSION_REASONS or nothing."""
+    if (
         _has_many_texts(column_texts)
         and IDENTIFIER_HEADER.fullmatch(header)
         or _nearly_all_differ(column_texts)
         and ID_WORD_HEADER.search(header)
-    )
-    if constant:
-        exclusion = "constant"
-    elif is_row_number or is_identifier:
-        exclusion = "id"
-    else:
-        exclusion = ""
-    return ColumnGuess(name, kind, read=read, exclusion=exclusion, unreadable=unreadable)
-
-
-def infer_column_from_data(
-    name: str, cells: pd.Series, kind: str, reading: str = AS_WRITTEN, *, unreadable: bool = False
-) -> Json:
-    """Return the schema entry of one column, with values or bounds and bins from the rows.
-
-    Values are in their natural order; bounds and bins are round. With `unreadable`, texts that are
-    no number count as missing. Raises InputError if that gives no cells: dates and texts as they
-    are, no value, too many different ones.
-    """
-    spec: Json = {"kind": kind} | ({"read": reading} if reading else {})
-    column_texts = ColumnTexts.from_series(cells, reading).without_missing_markers
-    calendar = calendar_entry(reading)
-    if calendar:
-        return calendar | _missing_policy(column_texts.empty_count)
-    if kind == "categorical":
-        values = (
-            _most_frequent_spellings(column_texts)
-            if reading == ANY_CASE
-            else {category_of_cell(text, reading) for text in column_texts.texts}
-        )
-        values = sorted(values, key=natural_sort_key)
-        if len(values) > MAX_CATEGORIES:
-            raise InputError(
-                f"column {name!r}: {len(values)} different values are more than "
-                f"{MAX_CATEGORIES}; leave it out, or group "
-                "its values"
-            )
-        if not values:
-            raise InputError(f"column {name!r}: it holds no value that could be read off")
-        spec["values"] = values
-        return spec | _missing_policy(column_texts.empty_count)
-    numbers = column_texts.numbers
-    counts = column_texts.counts
-    if unreadable:
-        spec |= UNREADABLE_AS_MISSING
-        is_number = ~np.isnan(numbers)
-        numbers = numbers[is_number]
-        counts = counts[is_number]
-    if not len(numbers) or not (np.abs(numbers) <= MAX_NUMBER).all():
-        raise InputError(
-            f"column {name!r}: its values are not all numbers up to {MAX_NUMBER:g}; choose "
-            "another kind"
-        )
-    whole = kind == "integer" and bool((numbers == np.floor(numbers)).all())
-    spec["kind"] = "integer" if whole else "numeric"
-    return (
-        spec
-        | round_bounds(numbers, counts, whole=whole)
-        | _missing_policy(column_texts.empty_count)
-    )
-
-
-def infer_schema(
-    frame: pd.DataFrame, *, peek: bool = False, progress: ProgressCallback = ignore_progress
-) -> Json:
-    """Return a schema with every column's guessed kind, bounds and values left to fill in.
-
-    Bounds and values are null for the user to fill in. Dates, and columns with too many values or
-    too large ones, get the kinds "date" and "text", which a schema refuses with advice. With `peek`
-    values and bounds are taken from the rows, which is not private: the schema is then marked
-    "peeked". `progress` receives before each column how many are done.
-    """
-    columns = {}
-    for guess, (_, cells) in zip(guess_columns(frame, progress), frame.items(), strict=True):
-        kind = guess.kind if guess.name else "categorical"
-        columns[guess.name] = {"kind": kind}
-        if kind in (DATE_COLUMN, TEXT_COLUMN):
-            continue
-        if guess.exclusion == "empty" and peek:
-            columns[guess.name] = _all_missing_entry(cells)
-        elif peek:
-            try:
-                columns[guess.name] = infer_column_from_data(
-                    guess.name, cells, kind, guess.read, unreadable=guess.unreadable
-                )
-            except InputError:  # too many values to list, or numbers too large
-                columns[guess.name] = {"kind": TEXT_COLUMN}
-        else:
-            unknown_values = (
-                {"values": None} if kind == "categorical" else {"low": None, "high": None}
-            )
-            bins = {"bins": TARGET_BIN_COUNT} if kind == "numeric" else {}
-            columns[guess.name] = guess.initial_entry | unknown_values | bins
-    return {"columns": columns} | ({"peeked": True} if peek else {})
+    ):
+        return "id"
+    low = numbers.numbers.min()
+    high = numbers.numbers.max()
+    are_years = YEAR_RANGE[0] <= low and high <= YEAR_RANGE[1]
+    distinct_count = len(column_texts.texts)
+    is_consecutive = distinct_count == column_texts.nonempty_count == high - low + 1
+    if is_consecutive and distinct_count >= MIN_INFORMATIVE_ROWS and not are_years:
+        return "row"
+    return ""
 
 
 def initial_column_entry(reading: str) -> Json:
@@ -294,23 +291,6 @@ def calendar_entry(reading: str) -> Json:
     return entry | {"read": reading} if entry else {}
 
 
-def _all_missing_entry(cells: pd.Series) -> Json:
-    """Return the schema entry of a column without values.
-
-    Its texts for missing cells are then its categories.
-    """
-    column_texts = ColumnTexts.from_series(cells)
-    nonempty_count = column_texts.counts @ np.array([*map(bool, column_texts.texts)], dtype=int)
-    return {
-        "kind": "categorical",
-        "values": sorted(set(column_texts.texts) - {""}, key=natural_sort_key),
-    } | _missing_policy(column_texts.n - int(nonempty_count))
-
-
-def _missing_policy(missing: int) -> dict[str, str]:
-    return {"missing": "category"} if missing else {}
-
-
 def _has_many_texts(column_texts: ColumnTexts) -> bool:
     return len(column_texts.texts) > MIN_INFORMATIVE_ROWS
 
@@ -325,14 +305,25 @@ def _nearly_all_differ(column_texts: ColumnTexts) -> bool:
 def _fitting_date_orders(texts: Sequence[str]) -> Texts:
     """Return the orders of day, month and year that fit every text.
 
-    Day before month comes first; none if no order fits all.
+    Day before month comes first; none if no order fits all, and where the order is plain only one.
     """
-    if not all(re.match(r"\d{1,4}[-/.]\d{1,2}[-/.]\d{2,4}", text) for text in texts):
-        return ()
     fitting_orders = tuple(
-        order for order in DATE_ORDERS if all(parse_date(text, order) for text in texts)
+        order for order in DATE_ORDERS if texts and all(_plausible_date(t, order) for t in texts)
     )
     return fitting_orders[:1] if fitting_orders[:1] == ("y-m-d",) else fitting_orders
+
+
+def _plausible_date(text: str, order: str) -> bool:
+    """Return whether a text is a day; of eight digits in a row, one of a plausible year."""
+    day = parse_date(text, order)
+    if day is None:
+        return False
+    return not EIGHT_DIGITS_PATTERN.fullmatch(text) or day.year in PLAUSIBLE_YEARS
+
+
+def _has_leading_zeros(column_texts: ColumnTexts) -> bool:
+    """Return whether some text is a number with zeros before it, so that all are codes."""
+    return any(LEADING_ZERO_TEXT.fullmatch(text) for text in column_texts.texts)
 
 
 def _readings_differ(reading: str, texts: Sequence[str]) -> bool:
@@ -341,22 +332,28 @@ def _readings_differ(reading: str, texts: Sequence[str]) -> bool:
     return len({read_text(text, reading) for text in texts}) > 1
 
 
-def _parse_as_numbers(column_texts: ColumnTexts) -> tuple[str, Array | None, bool]:
-    """Return the reading of texts as numbers, the numbers (r,), and whether some are words.
+def _parse_as_numbers(column_texts: ColumnTexts) -> NumberTexts | None:
+    """Return a column's texts as numbers, a few words like `unknown` left out.
 
-    A few words like `unknown` may occur among them. The numbers are None if the texts are no
-    numbers, too large to tell apart, or few: beside few numbers a word is a category like them.
+    None if the texts are no numbers, too large to tell apart, or few: beside few numbers a word is
+    a category like them.
     """
-    for texts, has_words in ((column_texts.texts, False), (_texts_with_digits(column_texts), True)):
-        for read in (AS_WRITTEN, AMOUNT_WITH_POINT, AMOUNT_WITH_COMMA):
+    limit_count = sum(map(has_limit_sign, column_texts.texts))
+    if limit_count > MAX_LIMIT_SHARE * len(column_texts.texts):
+        return None
+    digit_texts = _texts_with_digits(column_texts, MIN_INFORMATIVE_ROWS)
+    for texts, has_words in ((column_texts.texts, False), (digit_texts, True)):
+        for read in (AS_WRITTEN, *AMOUNT_READINGS):
             numbers = np.array([parse_cell_number(text, read) for text in texts])
             if len(texts) and (np.abs(numbers) <= MAX_NUMBER).all():
-                return read, numbers, has_words
-    return AS_WRITTEN, None, False
+                count_by_text = dict(zip(column_texts.texts, column_texts.counts, strict=True))
+                counts = np.array([count_by_text[text] for text in texts])
+                return NumberTexts(read, numbers, counts, has_words)
+    return None
 
 
-def _texts_with_digits(column_texts: ColumnTexts) -> list[str]:
-    """Return the texts with a digit if a few others have none; empty otherwise."""
+def _texts_with_digits(column_texts: ColumnTexts, min_count: int) -> list[str]:
+    """Return the more than `min_count` texts with a digit if a few others have none; else none."""
     strays = np.array([re.search(r"\d", text) is None for text in column_texts.texts])
     are_few = (
         0 < strays.sum() <= MAX_STRAY_TEXTS
@@ -365,7 +362,7 @@ def _texts_with_digits(column_texts: ColumnTexts) -> list[str]:
     digit_texts = [
         text for text, stray in zip(column_texts.texts, strays, strict=True) if not stray
     ]
-    return digit_texts if are_few and len(digit_texts) > MIN_INFORMATIVE_ROWS else []
+    return digit_texts if are_few and len(digit_texts) > min_count else []
 
 
 def _identifies_people(header: str, column_texts: ColumnTexts, numbers: bool) -> bool:
@@ -415,6 +412,7 @@ def _guess_categorical(
     header_match = CODE_HEADER.search(header)
     is_coded = (
         POSTAL_CODE_HEADER.search(header)
+        or _has_leading_zeros(column_texts)
         or look_like_codes
         and header_match
         or (look_like_codes or header_match)
@@ -429,18 +427,27 @@ def _guess_categorical(
                 exclusion="code" if has_too_many else "",
                 other_readings=prefix_readings,
             )
+    nearly_all_differ = _nearly_all_differ(column_texts)
     if (
-        _nearly_all_differ(column_texts)
+        (nearly_all_differ and _are_code_numbers(column_texts.texts))
         or (has_too_many and ID_WORD_HEADER.search(header))
         or (_has_many_texts(column_texts) and IDENTIFIER_HEADER.fullmatch(header))
     ):
         return ColumnGuess(name, "categorical", exclusion="id", other_readings=other_readings)
+    if nearly_all_differ:
+        return ColumnGuess(name, "categorical", exclusion="distinct", other_readings=other_readings)
     return ColumnGuess(
         name,
         TEXT_COLUMN if has_too_many else "categorical",
         exclusion="text" if has_too_many else "",
         other_readings=other_readings,
     )
+
+
+def _are_code_numbers(texts: Sequence[str]) -> bool:
+    """Return whether most texts are a number with letters before it, as an ID is."""
+    matches = sum(bool(CODE_NUMBER_TEXT.fullmatch(text)) for text in texts)
+    return matches >= MIN_MATCHING_SHARE * len(texts)
 
 
 def _prefix_readings_with_few_categories(texts: Sequence[str]) -> Texts:
@@ -454,14 +461,3 @@ def _prefix_readings_with_few_categories(texts: Sequence[str]) -> Texts:
         for read in reversed(PREFIX_LENGTHS)
         if 1 < len({category_of_cell(text, read) for text in texts}) <= max_categories
     )
-
-
-def _most_frequent_spellings(column_texts: ColumnTexts) -> set[str]:
-    """Return the most frequent spelling of each category.
-
-    A category is all texts that are read alike.
-    """
-    rarest_first = sorted(zip(-column_texts.counts, column_texts.texts, strict=True), reverse=True)
-    return set(
-        {casefold_text(text): text for _, text in rarest_first}.values()
-    )  # of those alike the last one stays

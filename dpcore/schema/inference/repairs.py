@@ -14,13 +14,8 @@ from ...core.types import Json, Texts, value_object
 from ..column import Column
 from ..column_readings import ANY_CASE, AS_WRITTEN, READINGS, casefold_text
 from ..schema_json import COLUMN_KINDS, domain_from_json
-from .infer_schema import (
-    DATE_COLUMN,
-    TEXT_COLUMN,
-    UNREADABLE_AS_MISSING,
-    guess_column,
-    infer_column_from_data,
-)
+from .infer_column import infer_column_from_data, infer_guessed_entry
+from .infer_schema import DATE_COLUMN, TEXT_COLUMN, UNREADABLE_AS_MISSING, guess_column
 
 FILL_IN = "read"
 LEAVE_OUT = "aside"
@@ -132,14 +127,19 @@ def repair_column(name: str, cells: pd.Series, entry: Any, fix: str) -> Json | N
         )
     if fix == USE_GUESS:
         guess = guess_column(name, cells)
-        if guess.kind in (DATE_COLUMN, TEXT_COLUMN) or guess.exclusion == "id":
+        is_excluded_date = guess.kind == DATE_COLUMN and guess.exclusion
+        if is_excluded_date or guess.kind == TEXT_COLUMN or guess.exclusion == "id":
             raise InputError(f"column {name!r}: {guess.exclusion_reason}; leave it out")
-        return infer_column_from_data(
-            name, cells, guess.kind, guess.read, unreadable=guess.unreadable
-        )
+        return infer_guessed_entry(guess, cells)
     unreadable = entry.get("unreadable") == "missing"
+    codes = entry.get("missing_codes")
     inferred = _policies_of_entry(entry) | infer_column_from_data(
-        name, cells, entry["kind"], reading, unreadable=unreadable
+        name,
+        cells,
+        entry["kind"],
+        reading,
+        unreadable=unreadable,
+        missing_codes=codes if isinstance(codes, list) else (),
     )
     combined = _policies_of_entry(entry) | _keep_user_bounds(inferred, entry)
     return inferred if _parse_column_entry(name, combined)[0] is None else combined
@@ -150,7 +150,7 @@ def _policies_of_entry(entry: Json) -> Json:
     return {
         key: value
         for key, value in entry.items()
-        if key in ("ordered", "missing", "out_of_range", "unreadable")
+        if key in ("ordered", "missing", "out_of_range", "unreadable", "same", "missing_codes")
     }
 
 

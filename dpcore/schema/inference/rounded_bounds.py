@@ -8,26 +8,67 @@ from ...core.types import Array, Json
 from ..schema_json import MAX_NUMBER
 
 MAX_UNBINNED_WIDTH = 20  # whole numbers that get a cell each
+MAX_UNBINNED_YEARS = 60  # years that get a cell each
+YEAR_RANGE = (1500, 2200)  # whole numbers that are taken for years
 TARGET_BIN_COUNT = 10  # bins, about, of wider ranges
-MAX_BIN_SHARE = 0.6  # share of rows in one of equal bins beyond which bins are 1, 2, 5, 10, …
+MAX_EVEN_BIN_SHARE = 0.3  # share of rows in one of equal bins beyond which bins follow quantiles
+MAX_BIN_SHARE = 0.6  # share of rows beyond which a bin shows little
+MIN_ROWS_FOR_QUANTILES = 20  # fewer have no quantiles to speak of
+CUT_TOLERANCE = 0.35  # of a bin's share of rows, by which a round edge may miss a quantile
 EQUALITY_TOLERANCE = 1e-12  # relative distance up to which two numbers count as one
 ROWS_PER_OUTLIER = 200  # one row in this many may lie far outside the bounds
 
 
 def round_bounds(numbers: Array, counts: Array, *, whole: bool) -> Json:
-    """Round bounds and bins (no quantiles) for numbers (r,) that occur `counts` (r,) times.
+    """Return round bounds and bins for numbers (r,) that occur `counts` (r,) times.
 
-    Bins are equally wide, or 1, 2, 5, 10, … where most numbers ≥ 0 would share one, as incomes do.
-    A few rows (one in STRAY, one at least) that lie further from the others than these from each
-    other are counted in the outermost bins: one outlier does not swallow a column.
+    Bins are equally wide, or follow the quantiles where many rows would share one of those; their
+    edges are then the roundest numbers near the quantiles. A few whole numbers, and years, get a
+    cell each. A few rows (one in ROWS_PER_OUTLIER, one at least) that lie further from the others
+    than these from each other are counted in the outermost bins: one outlier does not swallow a
+    column.
     """
     low, high = _bounds_without_outliers(numbers, counts)
     clip_policy = {"out_of_range": "clip"}
-    if whole and high - low < MAX_UNBINNED_WIDTH:
+    are_years = YEAR_RANGE[0] <= low and high <= YEAR_RANGE[1]
+    max_unbinned_width = MAX_UNBINNED_YEARS if are_years else MAX_UNBINNED_WIDTH
+    if whole and high - low < max_unbinned_width:
         return {"low": int(low), "high": int(high)} | clip_policy
-    is_single_value = high - low <= EQUALITY_TOLERANCE * max(
-        abs(low), abs(high), EQUALITY_TOLERANCE
-    )
+    bounds, bin_count = _round_bounds_and_bin_count(low, high, whole)
+    even_edges = np.linspace(*bounds, bin_count + 1)
+    even_share = max_bin_share(numbers, counts, even_edges)
+    is_single_value = _is_single_value(low, high)
+    is_small = counts.sum() < MIN_ROWS_FOR_QUANTILES
+    max_share = MAX_BIN_SHARE if is_small else MAX_EVEN_BIN_SHARE
+    if even_share > max_share and not is_single_value:
+        clipped = np.clip(numbers, low, high)
+        edges = _quantile_edges(clipped, counts, bounds, whole)
+        if len(edges) > 2 and max_bin_share(numbers, counts, np.array(edges)) <= even_share:
+            number_type = int if whole else float
+            return {"edges": [number_type(edge) for edge in edges]} | clip_policy
+    return {"low": bounds[0], "high": bounds[1], "bins": bin_count} | clip_policy
+
+
+def max_bin_share(numbers: Array, counts: Array, edges: Array) -> float:
+    """Return the largest share of rows in one bin between these edges.
+
+    Numbers beyond the ends are in the outermost bins.
+    """
+    clipped = np.clip(numbers, edges[0], edges[-1])
+    bins = np.minimum(np.searchsorted(edges, clipped, side="right") - 1, len(edges) - 2)
+    return float(np.bincount(bins, counts).max() / counts.sum())
+
+
+def _is_single_value(low: float, high: float) -> bool:
+    """Return whether two numbers are the same but for rounding."""
+    return high - low <= EQUALITY_TOLERANCE * max(abs(low), abs(high), EQUALITY_TOLERANCE)
+
+
+def _round_bounds_and_bin_count(
+    low: float, high: float, whole: bool
+) -> tuple[tuple[float, float], int]:
+    """Return round bounds around low..high, and the number of equal bins between them."""
+    is_single_value = _is_single_value(low, high)
     step = max(abs(low), 1.0) / 10 if is_single_value else _round_step(high - low, whole)
     first = math.floor(low / step)
     last = math.ceil(high / step)
@@ -40,30 +81,93 @@ def round_bounds(numbers: Array, counts: Array, *, whole: bool) -> Json:
     least = min(_multiply_step(first, step), low)
     most = max(_multiply_step(last, step), high)
     bounds = number_type(max(least, -MAX_NUMBER)), number_type(min(most, MAX_NUMBER))
-    bin_counts = np.histogram(np.clip(numbers, *bounds), last - first, bounds, weights=counts)[0]
-    if low >= 0 and not is_single_value and bin_counts.max() > MAX_BIN_SHARE * bin_counts.sum():
-        edges = _decade_edges(high, number_type)
-        if len(edges) > 2:
-            return {"edges": edges} | clip_policy
-    return {"low": bounds[0], "high": bounds[1], "bins": last - first} | clip_policy
+    return bounds, last - first
 
 
-def _decade_edges(high: float, number_type: type) -> list:
-    """Return bin edges 0, 1, 2, 5, 10, 20, … up to the first that is at least `high`.
+def _quantile_edges(
+    numbers: Array, counts: Array, bounds: tuple[float, float], whole: bool
+) -> list[float]:
+    """Return round edges between the bounds, with about as many rows in each bin.
 
-    These are 0 and the last TARGET_BIN_COUNT of the others.
+    A value of many rows counts as much as one bin, so that the others are not swallowed with it,
+    and a value of most rows has a bin of its own as far as round edges allow.
     """
-    power = math.floor(math.log10(high))
-    series = [
-        _multiply_step(m, 10.0**p)
-        for p in range(power - TARGET_BIN_COUNT // 3, power + 2)
-        for m in (1, 2, 5)
-    ]
-    up_to_high = series[: 1 + next(i for i, v in enumerate(series) if v >= high)]
-    return [
-        number_type(0),
-        *(number_type(v) for v in up_to_high[-TARGET_BIN_COUNT:] if number_type(v) == v > 0),
-    ]
+    values, positions = np.unique(numbers, return_inverse=True)
+    weights = np.bincount(positions, counts)
+    total = weights.sum()
+    shares = np.cumsum(np.minimum(weights, total / TARGET_BIN_COUNT))
+    shares = shares / shares[-1]
+    cuts = set()
+    for i in range(1, TARGET_BIN_COUNT):
+        first = np.searchsorted(shares, (i - CUT_TOLERANCE) / TARGET_BIN_COUNT)
+        last = np.searchsorted(shares, (i + CUT_TOLERANCE) / TARGET_BIN_COUNT)
+        cuts.add(_edge_between(values, int(min(first, last - 1)), int(last), whole))
+    for i in np.flatnonzero(weights > MAX_EVEN_BIN_SHARE * total).tolist():
+        cuts |= {
+            _edge_between(values, i - 1, i, whole),
+            _edge_between(values, i, i + 1, whole),
+        }
+    low, high = bounds
+    edges = [low, *sorted(cut for cut in cuts if low < cut < high), high]
+    return _split_crowded_bins(edges, values, weights, whole)
+
+
+def _split_crowded_bins(
+    edges: list[float], values: Array, weights: Array, whole: bool
+) -> list[float]:
+    """Return the edges with one more in every bin of too many rows that has two values."""
+    limit = MAX_BIN_SHARE * weights.sum()
+    for _ in range(2 * TARGET_BIN_COUNT):
+        bins = np.minimum(np.searchsorted(edges, values, side="right") - 1, len(edges) - 2)
+        is_crowded = np.bincount(bins, weights) > limit
+        members = [np.flatnonzero(bins == i) for i in np.flatnonzero(is_crowded)]
+        members = [indices for indices in members if len(indices) > 1]
+        if not members:
+            break
+        indices = members[0]
+        cumulative = np.cumsum(weights[indices])
+        distance = np.abs(cumulative[:-1] - cumulative[-1] / 2)
+        last_below = int(indices[int(distance.argmin())])
+        edge = _edge_between(values, last_below, last_below + 1, whole)
+        if edge in edges:
+            break
+        edges = sorted([*edges, edge])
+    return edges
+
+
+def _edge_between(values: Array, below: int, above: int, whole: bool) -> float:
+    """Return the roundest number above one of the values and at most another one.
+
+    Positions beyond the ends stand for the end itself.
+    """
+    low = values[below] if below >= 0 else values[0] - 1
+    high = values[min(above, len(values) - 1)]
+    return roundest_number(float(low), float(high), whole=whole)
+
+
+def roundest_number(low: float, high: float, *, whole: bool) -> float:
+    """Return the number in (low, high] with the fewest digits: 0, else 1, 5 or 2 times a power.
+
+    >>> roundest_number(1234.0, 1789.0, whole=True)
+    1500.0
+    """
+    if not low < high:
+        return high
+    if low < 0 <= high:
+        return 0.0
+    power = math.ceil(math.log10(max(abs(low), abs(high)))) + 1
+    smallest_power = 0 if whole else power - 16
+    for p in range(power, smallest_power - 1, -1):
+        for factor in (1.0, 0.5, 0.2):
+            step = factor * 10.0**p
+            if step < 1 and whole:
+                continue
+            count = round((low + high) / 2 / step)
+            for candidate in (count, math.floor(high / step)):
+                number = float(f"{candidate * step:.14g}")
+                if low < number <= high:
+                    return number
+    return high
 
 
 def _bounds_without_outliers(numbers: Array, counts: Array) -> tuple[float, float]:

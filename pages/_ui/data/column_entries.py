@@ -38,6 +38,8 @@ READING_BY_TEXT |= {
     for _read in (*DATE_READINGS, *PREFIX_LENGTHS)
 }
 TEXT_BY_READING = {reading: text for text, reading in READING_BY_TEXT.items()}
+# what an entry says beside its values, kept while it is the same kind and reading
+KEPT_KEYS = ("ordered", "unreadable", "missing_codes", "same")
 NUMBER_PATTERN = r"-?[0-9.]+(?:e[-+]?[0-9]+)?"
 RANGE_PATTERN = re.compile(
     rf"(?P<low>{NUMBER_PATTERN})? *(?:to|–|\.\.\.?) *(?P<high>{NUMBER_PATTERN})?(?:[,;]? "
@@ -109,7 +111,7 @@ def entry_from_row(
     spec = {"kind": kind} | ({"read": read} if read else {})
     is_same_reading = (kind, read) == (old_entry.get("kind"), old_entry.get("read", ""))
     if is_same_reading:
-        spec |= {key: old_entry[key] for key in ("ordered", "unreadable") if key in old_entry}
+        spec |= {key: old_entry[key] for key in KEPT_KEYS if key in old_entry}
     if text == public_values_text(old_entry):
         if not is_same_reading:  # it was about another kind
             return initial_column_entry(read) if read in DATE_READINGS else spec
@@ -131,7 +133,7 @@ def entry_from_row(
     return (
         spec
         if spec["missing"] == "category"
-        else {k: v for k, v in spec.items() if k != "unreadable"}
+        else {k: v for k, v in spec.items() if k not in ("unreadable", "missing_codes")}
     )
 
 

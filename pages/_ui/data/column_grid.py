@@ -12,6 +12,7 @@ from dpcore.core.provenance import Provenance
 from dpcore.schema.column_readings import DATE_PARTS, DATE_READINGS, PREFIX_LENGTHS
 from dpcore.schema.inference import repairs
 from dpcore.schema.inference.infer_schema import ColumnGuess, initial_column_entry
+from dpcore.schema.inference.proposal import CROWDED_BIN_NOTE
 from dpcore.schema.inference.repairs import ColumnProblem
 from dpcore.schema.partial_schema import is_private_entry, private_entry
 
@@ -189,7 +190,10 @@ def _grid_rows(current: Table) -> list[dict[str, Any]]:
                 "public values or range": cells["public values or range"],
                 "what it is": cells["what it is"],
                 "state": _state_text(
-                    spec, problems_by_column.get(name, []), missing_words.get(name, {})
+                    spec,
+                    problems_by_column.get(name, []),
+                    missing_words.get(name, {}),
+                    has_crowded_bin=current.has_crowded_bin(name),
                 )
                 if is_used
                 else _unused_reason(guess),
@@ -214,11 +218,16 @@ def _unused_reason(guess: ColumnGuess) -> str:
 
 
 def _state_text(
-    spec: dict[str, Any], column_problems: list[ColumnProblem], missing_words: dict[str, int]
+    spec: dict[str, Any],
+    column_problems: list[ColumnProblem],
+    missing_words: dict[str, int],
+    *,
+    has_crowded_bin: bool,
 ) -> str:
     """Return the state of a used column: to be measured, a problem, or ready.
 
-    Where the view allows it, the problem and the words that count as missing may quote raw text.
+    Where the view allows it, the problem and the words that count as missing may quote raw text,
+    and it is said if most rows are in one bin.
     """
     if is_private_entry(spec):
         return "to be measured"
@@ -229,11 +238,15 @@ def _state_text(
             else printable_text(column_problems[0].message.partition(": ")[2], 120)
         )
         return "needs values or a range" if column_problems[0].is_unfilled else problem_text
-    return (
-        f"ready; counted as missing: {', '.join(map(printable_text, missing_words))}"
-        if missing_words and not is_stakeholder_view()
-        else "ready"
-    )
+    parts = ["ready"]
+    if not is_stakeholder_view():
+        codes = spec.get("missing_codes")
+        missing = [*map(str, codes if isinstance(codes, list) else ()), *missing_words]
+        if missing:
+            parts.append(f"counted as missing: {', '.join(map(printable_text, missing))}")
+        if has_crowded_bin:
+            parts.append(CROWDED_BIN_NOTE)
+    return "; ".join(parts)
 
 
 def _use_action(guess: ColumnGuess) -> tuple[str, str]:
@@ -266,7 +279,7 @@ def _bar_charts(current: Table) -> list[list[int] | None]:
         entry = entries.get(name)
         unused_kind = current.column_guess(name).exclusion
         is_hidden = (
-            unused_kind in (*IDENTIFIER_TEXTS, "unnamed")
+            unused_kind in (*IDENTIFIER_TEXTS, "distinct", "row", "unnamed")
             if entry is None
             else is_private_entry(entry)
         )

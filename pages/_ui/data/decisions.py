@@ -4,6 +4,7 @@ Each takes one click; the privacy unit is whom the guarantee protects.
 """
 
 from collections.abc import Collection, Iterable, Iterator
+from typing import Any
 
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
@@ -16,7 +17,7 @@ from dpcore.release.evidence.card import OUTSIDE_PROMISE, PEEKED_CAVEAT
 from dpcore.schema.column_readings import ANY_CASE, DATE_PARTS
 from dpcore.schema.inference import repairs
 from dpcore.schema.inference.identifiers import header_names_one_person
-from dpcore.schema.inference.infer_schema import ColumnGuess
+from dpcore.schema.inference.infer_schema import DATE_COLUMN, ColumnGuess
 from dpcore.schema.partial_schema import PRIVATE
 
 from ..components import draw_heading, hide_in_stakeholder_view, inline_container
@@ -245,7 +246,13 @@ def optional_decisions(current: Table) -> Iterator[Decision]:
     entries = current.entries
     missing = current.missing_word_counts
     unused = [guess for guess in current.guesses.values() if guess.name not in entries]
-    dates = [guess for guess in unused if guess.exclusion == "date"]
+    dates = [
+        guess
+        for guess in current.guesses.values()
+        if guess.kind == DATE_COLUMN
+        and guess.exclusion in ("", "date")
+        and entries.get(guess.name) in (None, guess.initial_entry)
+    ]
     listed_names = [
         n
         for n in current.valid_column_names
@@ -264,7 +271,7 @@ def optional_decisions(current: Table) -> Iterator[Decision]:
             {
                 f"Use the {p}": p
                 for p in DATE_PARTS
-                if all(p in guess.date_parts for guess in dates)
+                if all(_can_use_part(guess, p, entries) for guess in dates)
             },
             _guess_names(dates),
         ),
@@ -293,6 +300,13 @@ def optional_decisions(current: Table) -> Iterator[Decision]:
                 action_by_label,
                 is_required=False,
             )
+
+
+def _can_use_part(guess: ColumnGuess, part: str, entries: dict[str, Any]) -> bool:
+    """Return whether a column of days can be used by this part, and is not yet."""
+    entry = entries.get(guess.name)
+    read = "" if entry is None else str(entry.get("read", ""))
+    return part in guess.date_parts and not read.startswith(f"{part} of ")
 
 
 def _guess_names(guesses: Iterable[ColumnGuess]) -> list[str]:

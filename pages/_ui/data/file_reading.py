@@ -7,7 +7,7 @@ from dpcore import InputError
 from dpcore.core.job import Job
 from dpcore.data.readers import MAX_UPLOADED_CELLS, load_table
 from dpcore.data.readers import LoadedTable as Read
-from dpcore.schema.inference.infer_schema import guess_columns
+from dpcore.schema.inference.proposal import propose_schema
 from dpcore.schema.text_format import TextFormat
 
 from ..jobs.table_changes import start_table_upload
@@ -69,9 +69,8 @@ def table_from_loaded(
     def report_checked(share: float, text: str) -> None:
         job.report_progress(INSPECTED_SHARE + (1 - INSPECTED_SHARE) * share, text)
 
-    guesses = {guess.name: guess for guess in guess_columns(loaded_table.frame, report_inspected)}
-    columns = {name: guess.initial_entry for name, guess in guesses.items() if not guess.exclusion}
-    schema: dict[str, Any] = {"columns": columns, "peeked": True}
+    proposal = propose_schema(loaded_table.frame, progress=report_inspected)
+    schema: dict[str, Any] = {"columns": proposal.columns, "peeked": True}
     file_format = loaded_table.format.to_json()
     if file_format:
         schema["file"] = file_format
@@ -81,7 +80,7 @@ def table_from_loaded(
         schema,
         f"Read as {loaded_table.description}.",
         uploaded=True,
-        guesses=guesses,
+        guesses=proposal.guesses,
         text_format=loaded_table.format,
         sha256=loaded_table.sha256,
         large_table=large_table,

@@ -14,7 +14,7 @@ from dpcore.core.job import Job, StatusCallback
 from dpcore.core.provenance import Provenance
 from dpcore.evaluation.schema_trial import measure_schema_with_seed
 from dpcore.problems import ColumnMeasurement
-from dpcore.schema.inference.infer_schema import infer_column_from_data
+from dpcore.schema.inference.infer_column import infer_column_from_data
 from dpcore.schema.partial_schema import PartialSchema, UnknownColumn
 
 from ..components import (

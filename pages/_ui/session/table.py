@@ -19,6 +19,7 @@ from dpcore.data.sources.gathered_counts import GatheredCounts
 from dpcore.data.sources.source import Source
 from dpcore.schema.inference.default_columns import choose_default_columns
 from dpcore.schema.inference.infer_schema import ColumnGuess
+from dpcore.schema.inference.proposal import has_crowded_bin
 from dpcore.schema.inference.repairs import (
     PEEKING_FIXES,
     ColumnProblem,
@@ -80,7 +81,8 @@ class Table:
     problems: tuple[ColumnProblem, ...] = ()
     # Rows, or Counts of a large table
     encoded_by_columns: dict[tuple[str, ...], Any] = field(default_factory=dict)
-    _column_checks: dict[str, tuple[str, tuple[ColumnProblem, ...], dict[str, int]]] = field(
+    # by column: its entry as text, what is wrong, words for missing, and if most rows share a bin
+    _column_checks: dict[str, tuple[str, tuple[ColumnProblem, ...], dict[str, int], bool]] = field(
         default_factory=dict
     )
     large_table: LargeTable | None = None
@@ -351,6 +353,11 @@ class Table:
             if word_counts and not is_private_entry(self.entries[name])
         }
 
+    def has_crowded_bin(self, name: str) -> bool:
+        """Return whether most rows of a used column are in one bin, as far as it was checked."""
+        checked = self._column_checks.get(name)
+        return checked is not None and name in self.entries and checked[3]
+
     def column_guess(self, name: str) -> ColumnGuess:
         """Return the guess of a column's kind; an empty guess if the schema came with the table."""
         return self.guesses.get(name) or ColumnGuess(name=name, kind="categorical")
@@ -473,5 +480,6 @@ class Table:
                 text,
                 column_problems,
                 {} if column_problems else missing_word_counts(name, cells, entry),
+                not column_problems and has_crowded_bin(name, cells, entry),
             )
         return self._column_checks[name][1]

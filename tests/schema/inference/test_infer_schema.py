@@ -2,7 +2,6 @@
 quoting one.
 """
 
-import math
 import time
 
 import numpy as np
@@ -10,19 +9,22 @@ import pandas as pd
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from dpcore import InputError
+from dpcore import InputError, read_table, source_at
 from dpcore.schema.column_readings import AMOUNT_WITH_COMMA, AMOUNT_WITH_POINT, ANY_CASE
 from dpcore.schema.inference.identifiers import header_names_one_person
-from dpcore.schema.inference.infer_schema import (
-    EXCLUSION_REASONS,
-    MAX_CATEGORIES,
-    guess_column,
-    guess_columns,
-    infer_column_from_data,
+from dpcore.schema.inference.infer_column import infer_column_from_data, infer_guessed_entry
+from dpcore.schema.inference.infer_schema import EXCLUSION_REASONS, MAX_CATEGORIES, guess_column
+from dpcore.schema.inference.missing_codes import find_missing_codes
+from dpcore.schema.inference.proposal import has_crowded_bin, propose_schema, reading_notes
+from dpcore.schema.inference.rounded_bounds import (
+    MAX_BIN_SHARE,
+    ROWS_PER_OUTLIER,
+    max_bin_share,
+    round_bounds,
 )
-from dpcore.schema.inference.rounded_bounds import ROWS_PER_OUTLIER, round_bounds
 from tests.small_problems import (
     column_from_entry,
+    domain_of,
     expect_error,
     integer,
     parametrize,
@@ -39,8 +41,8 @@ BIRTH = ("date", "", "birth")
 KINDS = {
     "id": (lambda i: f"p{i:04d}", ("categorical", "", "id")),
     "salary": (lambda i: 20_000 + i * 7919 % 9973, WHOLE),
-    "when": (lambda i: f"2020-{1 + i % 12:02d}-{1 + i % 28:02d}", ("date", "", "date")),
-    "typed": (lambda i: pd.Timestamp("2020-01-01") + pd.Timedelta(i, "D"), ("date", "", "date")),
+    "when": (lambda i: f"2020-{1 + i % 12:02d}-{1 + i % 28:02d}", ("date", "", "")),
+    "typed": (lambda i: pd.Timestamp("2020-01-01") + pd.Timedelta(i, "D"), ("date", "", "")),
     "born": (lambda i: f"{1 + i % 28}/{1 + i % 12}/19{60 + i % 40}", BIRTH),
     "price": (lambda i: f"{i},{i % 10}0", ("numeric", AMOUNT_WITH_COMMA, "")),
     "paid": (lambda i: f"${i % 70:,}.50", ("numeric", AMOUNT_WITH_POINT, "")),
@@ -50,7 +52,9 @@ KINDS = {
     "always": (lambda _: "x", ("categorical", "", "constant")),
     "nothing": (lambda i: ["NA", "", "?", None][i % 4], ("categorical", "", "empty")),
     "rarely": (lambda i: ["x", ""][i % 2], CATEGORIES),
-    "floats": (lambda i: f"{i % 9}.0", WHOLE),
+    "floats": (lambda i: f"{i % 19}.0", WHOLE),
+    "answers": (lambda i: i % 5 + 1, CATEGORIES),
+    "codes": (lambda i: [1, 2, 3, -9, 99][i % 5], CATEGORIES),
     "zip code": (lambda i: f"{i % 40:05d}", CATEGORIES),
     "flag": (lambda i: i % 2 == 0, CATEGORIES),
     "": (lambda i: i, ("text", "", "unnamed")),
@@ -75,9 +79,26 @@ KINDS = {
     "ICD-10": (lambda i: f"{'AEIOU'[i % 5]}{i % 30:02d}.{i % 9}", CATEGORIES),
     "cause": (lambda i: f"{'AEIOU'[i % 5]}{i // 5 % 35:02d}.{i % 7}", ("categorical", "", "code")),
     "years": (lambda i: "unknown" if i % 50 == 0 else i % 90, WHOLE),
-    "visits": (lambda i: "none" if i % 50 == 0 else i % 3, WHOLE),
+    "visits": (lambda i: "none" if i % 50 == 0 else i % 30, WHOLE),
     "rooms": (lambda i: "unknown" if i % 50 == 0 else i % 12, CATEGORIES),
-    "topped": (lambda i: "60+" if i % 9 == 0 else i % 60, CATEGORIES),
+    "topped": (lambda i: "60+" if i % 9 == 0 else i % 60, ("integer", AMOUNT_WITH_POINT, "")),
+    "balance": (lambda i: f"({i % 70:,}.50)", ("numeric", AMOUNT_WITH_POINT, "")),
+    "(263.96)": (lambda i: f"({i + 200}.96)", ("numeric", AMOUNT_WITH_POINT, "")),
+    "compact": (lambda i: 20000101 + 10000 * (i % 9) + i % 28, ("date", "", "")),
+    "named": (lambda i: f"{1 + i % 28}-Apr-20{10 + i % 9}", ("date", "", "")),
+    "some days": (lambda i: "unknown" if i % 50 == 0 else f"201{i % 9}-02-03", ("date", "", "")),
+    "either": (lambda i: f"{1 + i % 12}/{1 + i % 11}/2020", ("date", "", "date")),
+    "fips": (lambda i: f"{6000 + i % 15:05d}", CATEGORIES),
+    "digits": (
+        lambda i: "".join(chr(0x660 + int(d)) for d in str(i % 60)),
+        ("integer", AMOUNT_WITH_POINT, ""),
+    ),
+    "counter": (lambda i: i + 1, ("integer", "", "row")),
+    "years in order": (lambda i: 1801 + i, WHOLE),
+    "anything": (
+        lambda i: f"thing {chr(97 + i % 26)}{chr(97 + i // 26)} x",
+        ("categorical", "", "distinct"),
+    ),
 }
 
 
@@ -154,6 +175,13 @@ def test_a_few_words_beside_many_numbers_count_as_missing():
     assert guess.unreadable
     assert guess.initial_entry == {
         "kind": "integer",
+        "unreadable": "missing",
+        "missing": "category",
+    }
+    days = guess_column("some days", cells_of("some days"))
+    assert days.initial_entry == {
+        "kind": "integer",
+        "read": "year of y-m-d",
         "unreadable": "missing",
         "missing": "category",
     }
@@ -256,6 +284,7 @@ def test_an_outlier_does_not_swallow_a_column(name, outliers):
     found = bounded([*bulk, *outliers], whole=whole)
     assert found == bounded(bulk, whole=whole)
     width = bulk.max() - bulk.min()
+    assert "edges" not in found, "they are even"
     assert found["low"] <= bulk.min() + width / 4
     assert found["high"] >= bulk.max() - width / 4
     assert found["high"] - found["low"] <= 1.5 * max(width, 1)
@@ -264,18 +293,107 @@ def test_an_outlier_does_not_swallow_a_column(name, outliers):
 
 def test_bounds_are_round_and_tell_little_of_the_extremes():
     assert bounded(BULKS["years"], whole=True) == {
-        "low": 1985,
-        "high": 2025,
-        "bins": 8,
+        "low": 1987,
+        "high": 2023,
         "out_of_range": "clip",
-    }
+    }, "years"
+    assert bounded(BULKS["ages"], whole=True)["bins"] == 8
+    assert bounded(BULKS["shares"], whole=False)["bins"] == 10, "tenths"
     assert bounded([0.1234, 0.4567, 0.9871], whole=False)["high"] == 1.0
     assert bounded([3, 5], whole=True) == {"low": 3, "high": 5, "out_of_range": "clip"}
     spread = bounded(np.exp(seeded(0).normal(10, 1.5, 5000)), whole=False)
-    assert {e / 10 ** math.floor(math.log10(e)) for e in spread["edges"][1:]} <= {1, 2, 5}
+    digits = [f"{edge:e}".split("e")[0].rstrip("0.") for edge in spread["edges"][1:]]
+    assert max(len(text.replace(".", "")) for text in digits) <= 2, "edges that a person writes"
     assert column_from_entry(kind="numeric", **bounded([1e15 - 0.125, 1e15], whole=False))
     frequent = [0.0] * 10 + [1000.0] * (10 // ROWS_PER_OUTLIER + 5)
-    assert max(bounded(frequent, whole=True)["edges"]) >= 1000, "many rows are no outlier"
+    assert bounded(frequent, whole=True)["high"] >= 1000, "many rows are no outlier"
+
+
+SKEWED = {
+    "incomes": (np.round(np.exp(seeded(4).normal(10, 1.5, 999))), True),
+    "gains": (np.append(np.zeros(900), seeded(5).integers(114, 99_999, 99)), True),
+    "hours": (np.append(np.full(470, 40), seeded(6).integers(1, 99, 530)), True),
+    "one value": (np.append(np.full(800, 40), seeded(6).integers(1, 99, 200)), True),
+    "narrow": (np.append(seeded(7).normal(5, 0.01, 900), seeded(7).random(99) * 1000), False),
+    "both ways": (seeded(8).standard_t(1, 999), False),
+    "zeros": (np.append(np.zeros(990), seeded(9).random(9)), False),
+    "powers": (2.0 ** np.arange(50), False),
+}
+
+
+@parametrize("name", SKEWED)
+def test_no_bin_holds_most_rows_unless_one_value_does(name):
+    numbers, whole = SKEWED[name]
+    entry = {"kind": "integer" if whole else "numeric"} | bounded(numbers, whole=whole)
+    column = column_from_entry(**entry)
+    values, counts = np.unique(numbers, return_counts=True)
+    share = max_bin_share(values, counts, np.array(column.edges))
+    heaviest = counts.max() / counts.sum()
+    assert share <= max(MAX_BIN_SHARE, heaviest + 0.05)
+    assert has_crowded_bin("x", pd.Series(numbers), entry) == (share > MAX_BIN_SHARE)
+    assert len(column.edges) <= 40
+    for edge in entry.get("edges", ()):
+        digits = f"{abs(edge):.12e}".split("e")[0].replace(".", "").rstrip("0")
+        assert len(digits) <= 4, "round"
+
+
+CODED = {
+    "ages with codes": ([*range(17, 80)] * 2 + [99] * 20 + [-9] * 10, (-9, 99)),
+    "an old person": ([*range(17, 91)] * 2 + [99], ()),
+    "hours up to 99": ([*range(1, 100)] * 3, ()),
+    "a run of codes": ([*range(60)] * 3 + [97] * 5 + [98] * 5 + [99] * 9, (97, 98, 99)),
+    "the least whole number": ([*range(90, 120)] * 3 + [-2147483648], (-2147483648,)),
+    "temperatures": ([*range(-20, 40)] * 3, ()),
+    "temperatures with a code": ([*range(-20, 40)] * 3 + [-999] * 4, (-999,)),
+    "heights": ([150.5 + i / 4 for i in range(120)] + [999.0], (999,)),
+    "nothing else": ([-9, 99], ()),
+}
+
+
+@parametrize("name", CODED)
+def test_codes_for_missing_values_are_split_off_and_said(name):
+    numbers, codes = CODED[name]
+    values, counts = np.unique(np.asarray(numbers, dtype=float), return_counts=True)
+    assert find_missing_codes(values, counts) == codes
+    if not codes:
+        return
+    cells = pd.Series(numbers).map(lambda v: f"{v:g}" if abs(v) < 1e6 else str(v))
+    guess = guess_column("x", cells)
+    assert guess.missing_codes == codes
+    entry = infer_guessed_entry(guess, cells)
+    assert (entry["missing_codes"], entry["missing"]) == ([*codes], "category")
+    column = column_from_entry(**entry)
+    is_code = np.isin(numbers, codes)
+    assert (column.encode(cells) == column.nonmissing_size).tolist() == is_code.tolist()
+    assert f"{codes[0]:g} " in reading_notes(guess, cells)[0].replace(",", " ")
+
+
+def test_a_range_ends_at_its_limits_and_says_so():
+    cells = pd.Series([str(i % 90) for i in range(300)] + ["90+"] * 20)
+    guess = guess_column("age", cells)
+    entry = infer_guessed_entry(guess, cells)
+    column = column_from_entry(**entry)
+    assert column.high == 90
+    assert column.encode(cells)[-1] == column.nonmissing_size - 1
+    assert "'90+' and the like" in " ".join(reading_notes(guess, cells))
+
+
+def test_two_digits_of_a_year_are_guessed_to_be_past():
+    cells = pd.Series([f"{1 + i % 28:02d}/03/{(38 + i % 62) % 100:02d}" for i in range(200)])
+    entry = infer_column_from_data("day", cells, "integer", "year of d/m/y")
+    assert (entry["low"], entry["high"]) == (1930, 2000)
+    column = column_from_entry(**entry)
+    assert column.read_numbers(cells).min() == 1938
+
+
+@parametrize("name", KINDS)
+def test_what_is_proposed_encodes_its_own_table(name):
+    frame = pd.DataFrame({"other": ["a", "b"] * (N // 2), name: cells_of(name)})
+    proposal = propose_schema(frame, peek=True)
+    used = [n for n, guess in proposal.guesses.items() if not guess.exclusion]
+    assert list(proposal.columns) == used
+    domain = domain_of(proposal.columns)
+    assert domain.encode(frame).n == N
 
 
 CELL = (
@@ -299,9 +417,7 @@ def test_any_column_gets_a_guess_and_bounds_or_a_reason(cells, name, texts):
     if guess.exclusion or not len(cells):
         return
     try:
-        spec = infer_column_from_data(
-            name, series, guess.kind, guess.read, unreadable=guess.unreadable
-        )
+        spec = infer_guessed_entry(guess, series)
     except InputError as error:
         assert "different values" in str(error)  # noqa: PT017
         return
@@ -322,7 +438,8 @@ def test_a_guess_quotes_no_cell_and_counts_none():
     frame = pd.DataFrame(
         {"a": secrets, "b": ["4711", "4712"] * (N // 2), "c": ["Quagga", "quagga"] * (N // 2)}
     )
-    told = " ".join(f"{guess} {guess.exclusion_reason}" for guess in guess_columns(frame))
+    guesses = propose_schema(frame).guesses.values()
+    told = " ".join(f"{guess} {guess.exclusion_reason}" for guess in guesses)
     for secret in ("zebra", "4711", "uagga", str(N)):
         assert secret not in told
 
@@ -330,3 +447,18 @@ def test_a_guess_quotes_no_cell_and_counts_none():
 @parametrize("name", ["patient_id", "MRN", "visit_id", "Case No"])
 def test_a_header_names_one_person_and_not_what_a_person_may_have_several_of(name):
     assert header_names_one_person(name) == (name in ("patient_id", "MRN"))
+
+
+def test_ordered_categories_of_parquet_keep_their_order(tmp_path):
+    texts = ["low", "high", "medium", "low"] * 10
+    levels = pd.Categorical(texts, ["low", "medium", "high", "none"], ordered=True)
+    frame = pd.DataFrame({"level": levels, "plain": pd.Categorical(texts)})
+    frame.to_parquet(tmp_path / "t.parquet", row_group_size=7)
+    table = read_table(tmp_path / "t.parquet")
+    assert table["level"].tolist() == texts
+    columns = propose_schema(table, peek=True).columns
+    assert columns["level"]["values"] == ["low", "medium", "high"]
+    assert columns["level"]["ordered"] is True
+    assert columns["plain"] == {"kind": "categorical", "values": ["high", "low", "medium"]}
+    domain = domain_of(columns)
+    assert domain.encode(table).n == source_at(tmp_path / "t.parquet").count(domain, [(0,)]).n

@@ -1,0 +1,210 @@
+"""Values, bounds and bins of one column, from the rows themselves: a private peek."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from datetime import date
+
+import numpy as np
+import pandas as pd
+
+from ...core.errors import InputError
+from ...core.types import Json
+from ..amount_texts import has_limit_sign
+from ..cell_text import canonical_text, canonical_text_of_value, text_of_cell
+from ..column_readings import (
+    AMOUNT_READINGS,
+    ANY_CASE,
+    AS_WRITTEN,
+    casefold_text,
+    category_of_cell,
+    parse_cell_number,
+)
+from ..column_texts import ColumnTexts
+from ..date_texts import (
+    DEFAULT_FIRST_YEAR,
+    YEARS_OF_TWO_DIGITS,
+    has_two_digit_year,
+    parse_date,
+)
+from ..schema_json import MAX_NUMBER
+from .identifiers import natural_sort_key
+from .infer_schema import MAX_CATEGORIES, UNREADABLE_AS_MISSING, ColumnGuess, calendar_entry
+from .rounded_bounds import round_bounds
+
+
+def infer_guessed_entry(guess: ColumnGuess, cells: pd.Series) -> Json:
+    """Return the schema entry of a guess, with values or bounds and bins from the rows.
+
+    Raises InputError if that gives no cells.
+    """
+    entry = guess.initial_entry
+    inferred = infer_column_from_data(
+        guess.name,
+        cells,
+        entry["kind"],
+        entry.get("read", AS_WRITTEN),
+        unreadable=guess.unreadable,
+        missing_codes=guess.missing_codes,
+    )
+    return entry | inferred
+
+
+def infer_column_from_data(
+    name: str,
+    cells: pd.Series,
+    kind: str,
+    reading: str = AS_WRITTEN,
+    *,
+    unreadable: bool = False,
+    missing_codes: Sequence[object] = (),
+) -> Json:
+    """Return the schema entry of one column, with values or bounds and bins from the rows.
+
+    Values are in their natural order, or in that of an ordered column of Parquet; bounds and bins
+    are round. With `unreadable`, texts that are no number count as missing, as `missing_codes` do.
+    Raises InputError if that gives no cells: dates and texts as they are, no value, too many
+    different ones.
+    """
+    spec: Json = {"kind": kind} | ({"read": reading} if reading else {})
+    if missing_codes:
+        spec |= {"missing": "category", "missing_codes": list(missing_codes)}
+    column_texts = ColumnTexts.from_series(cells, reading).without_missing_markers
+    column_texts = _without_codes(column_texts, missing_codes)
+    policy = _missing_policy(column_texts.empty_count)
+    calendar = calendar_entry(reading)
+    if calendar:
+        return calendar | policy | (UNREADABLE_AS_MISSING if unreadable else {})
+    if kind == "categorical":
+        return spec | {"values": _category_values(name, cells, column_texts)} | policy
+    return spec | _number_bounds(name, column_texts, kind, unreadable=unreadable) | policy
+
+
+def _without_codes(column_texts: ColumnTexts, missing_codes: Sequence[object]) -> ColumnTexts:
+    """Return the texts without codes for missing values, which count as empty cells."""
+    if not missing_codes:
+        return column_texts
+    keys = {canonical_text_of_value(code) for code in missing_codes}
+    is_kept = np.array([canonical_text(text) not in keys for text in column_texts.texts], bool)
+    texts = [text for text, kept in zip(column_texts.texts, is_kept, strict=True) if kept]
+    counts = column_texts.counts[is_kept]
+    empty_count = column_texts.n - int(counts.sum())
+    return replace(column_texts, texts=tuple(texts), counts=counts, empty_count=empty_count)
+
+
+def _category_values(name: str, cells: pd.Series, column_texts: ColumnTexts) -> list[str]:
+    """Return a column's categories in order; InputError for none, and for too many."""
+    reading = column_texts.read
+    if reading == ANY_CASE:
+        values = _most_frequent_spellings(column_texts)
+    else:
+        values = {category_of_cell(text, reading) for text in column_texts.texts}
+    if len(values) > MAX_CATEGORIES:
+        raise InputError(
+            f"column {name!r}: {len(values)} different values are more than "
+            f"{MAX_CATEGORIES}; leave it out, or group its values"
+        )
+    if not values:
+        raise InputError(f"column {name!r}: it holds no value that could be read off")
+    in_natural_order = sorted(values, key=natural_sort_key)
+    if not isinstance(cells.dtype, pd.CategoricalDtype) or not cells.dtype.ordered:
+        return in_natural_order
+    categories = [category_of_cell(text_of_cell(c), reading) for c in cells.dtype.categories]
+    ordered_values = [value for value in dict.fromkeys(categories) if value in values]
+    return [*ordered_values, *(value for value in in_natural_order if value not in categories)]
+
+
+def _number_bounds(name: str, column_texts: ColumnTexts, kind: str, *, unreadable: bool) -> Json:
+    """Return kind, bounds and bins of a column of numbers; InputError where some are none."""
+    first_year = _likely_first_year(column_texts)
+    numbers = np.array(
+        [parse_cell_number(text, column_texts.read, first_year) for text in column_texts.texts]
+    )
+    counts = column_texts.counts
+    spec: Json = {}
+    if unreadable:
+        spec |= UNREADABLE_AS_MISSING
+        is_number = ~np.isnan(numbers)
+        numbers = numbers[is_number]
+        counts = counts[is_number]
+    if not len(numbers) or not (np.abs(numbers) <= MAX_NUMBER).all():
+        raise InputError(
+            f"column {name!r}: its values are not all numbers up to {MAX_NUMBER:g}; choose "
+            "another kind"
+        )
+    whole = kind == "integer" and bool((numbers == np.floor(numbers)).all())
+    spec["kind"] = "integer" if whole else "numeric"
+    spec |= round_bounds(numbers, counts, whole=whole)
+    limits = _limits(column_texts)
+    return spec | _bounds_up_to_limits(spec, limits) if limits else spec
+
+
+def _limits(column_texts: ColumnTexts) -> tuple[float | None, float | None] | None:
+    """Return the numbers of texts such as `<0.5` and `90+`, the least and the largest."""
+    low = None
+    high = None
+    for text in column_texts.texts:
+        number = parse_cell_number(text, column_texts.read)
+        if column_texts.read not in AMOUNT_READINGS or not has_limit_sign(text):
+            continue
+        if text.startswith(("<", "≤")):
+            low = number if low is None else min(low, number)
+        else:
+            high = number if high is None else max(high, number)
+    return None if low is None and high is None else (low, high)
+
+
+def _bounds_up_to_limits(spec: Json, limits: tuple[float | None, float | None]) -> Json:
+    """Return the bounds of an entry, which end at these limits where no bin lies beyond them.
+
+    So `90+` is in the last bin, and no synthetic row is beyond 90.
+    """
+    low, high = limits
+    if "edges" in spec:
+        edges = [edge for edge in spec["edges"] if high is None or edge < high]
+        edges = edges if high is None else [*edges, high]
+        return {"edges": edges} if len(edges) > 1 else {}
+    if high is None or not spec["low"] < high < spec["high"]:
+        return {}
+    if "bins" not in spec:
+        return {"high": high}
+    step = (spec["high"] - spec["low"]) / spec["bins"]
+    inner = [spec["low"] + step * i for i in range(spec["bins"])]
+    edges = [*(edge for edge in inner if edge < high), high]
+    return {"edges": edges}
+
+
+def _likely_first_year(column_texts: ColumnTexts) -> int:
+    """Return the first of the hundred years that years of two digits seem to mean.
+
+    They begin after the widest gap between these years, and end by now: most days are past.
+    """
+    part, _, order = column_texts.read.partition(" of ")
+    short_texts = [
+        text for text in column_texts.texts if part == "year" and has_two_digit_year(text)
+    ]
+    days = [parse_date(text, order) for text in short_texts]
+    years = sorted({day.year % YEARS_OF_TWO_DIGITS for day in days if day})
+    if not years:
+        return DEFAULT_FIRST_YEAR
+    following = [*years[1:], years[0] + YEARS_OF_TWO_DIGITS]
+    gaps = [after - before for before, after in zip(years, following, strict=True)]
+    widest = gaps.index(max(gaps))
+    span = YEARS_OF_TWO_DIGITS - gaps[widest]
+    first = following[widest] % YEARS_OF_TWO_DIGITS
+    this_year = date.today().year
+    return first + YEARS_OF_TWO_DIGITS * ((this_year - span - first) // YEARS_OF_TWO_DIGITS)
+
+
+def _missing_policy(missing: int) -> dict[str, str]:
+    return {"missing": "category"} if missing else {}
+
+
+def _most_frequent_spellings(column_texts: ColumnTexts) -> set[str]:
+    """Return the most frequent spelling of each category.
+
+    A category is all texts that are read alike.
+    """
+    rarest_first = sorted(zip(-column_texts.counts, column_texts.texts, strict=True), reverse=True)
+    return set(
+        {casefold_text(text): text for _, text in rarest_first}.values()
+    )  # of those alike the last one stays

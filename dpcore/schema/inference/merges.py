@@ -1,0 +1,90 @@
+"""Suggestions of values that are the same: `M`, `m` and `Male`, or `yes`, `Y` and `Sí`.
+
+They follow from the values alone, and a person confirms them as `same` in the schema.
+"""
+
+import re
+import unicodedata
+from collections.abc import Mapping
+
+# words of the same meaning, each line one meaning; a value is compared without accents and case
+MEANINGS = (
+    "yes y true t ja j si s oui o sim sì da tak",
+    "no n false f nein nee non nao nej nie niet",
+    "male m man men homme h hombre masculino mannlich mann herr uomo maschio masculin masculine",
+    "female f woman women femme mujer femenino weiblich frau w donna femmina feminin feminine",
+)
+WORDS_BY_MEANING = [frozenset(line.split()) for line in MEANINGS]
+YES_NO = (0, 1)
+SEXES = (2, 3)
+MIN_BEGINNING = 3  # letters of a value that another one begins with
+MIN_GROUP = 2
+
+
+def suggest_merges(counts: Mapping[str, int]) -> dict[str, list[str]]:
+    """Return values that seem to be the same, by the most frequent one of each group.
+
+    Values are alike that differ in case, spaces, accents and signs, that mean yes, no or a sex in
+    several languages, or of which one is the only one that begins with the other.
+
+    >>> suggest_merges({"Male": 5, "m": 2, "Female": 4})
+    {'Male': ['m']}
+    """
+    groups: dict[str, list[str]] = {}
+    for value in counts:
+        groups.setdefault(comparable_text(value), []).append(value)
+    parents = {key: key for key in groups}
+    for first, second in [*_same_meanings(list(groups)), *_beginnings(list(groups))]:
+        parents[_root(parents, second)] = _root(parents, first)
+    merged: dict[str, list[str]] = {}
+    for key, values in groups.items():
+        merged.setdefault(_root(parents, key), []).extend(values)
+    suggestions = {}
+    for values in merged.values():
+        if len(values) >= MIN_GROUP:
+            name = max(values, key=lambda value: (counts[value], len(value), value))
+            suggestions[name] = sorted(value for value in values if value != name)
+    return suggestions
+
+
+def comparable_text(value: str) -> str:
+    """Return a value in lower case, without accents, spaces and signs; itself if nothing is left.
+
+    Digits and the signs between them stay, as 1.5 is not 15.
+    """
+    decomposed = unicodedata.normalize("NFKD", value.casefold())
+    plain = re.sub("[\u0300-\u036f]", "", decomposed)
+    if any(c.isdigit() for c in plain):
+        return " ".join(plain.split())
+    return re.sub(r"[\W_]+", "", plain) or value
+
+
+def _root(parents: dict[str, str], key: str) -> str:
+    while parents[key] != key:
+        key = parents[key]
+    return key
+
+
+def _same_meanings(keys: list[str]) -> list[tuple[str, str]]:
+    """Return pairs of keys of one meaning, where all keys are of yes and no, or of sexes."""
+    for meanings in (SEXES, YES_NO):
+        words = frozenset().union(*(WORDS_BY_MEANING[i] for i in meanings))
+        if not set(keys) <= words:
+            continue
+        pairs = []
+        for i in meanings:
+            alike = [key for key in keys if key in WORDS_BY_MEANING[i]]
+            pairs += [(alike[0], key) for key in alike[1:]]
+        return pairs
+    return []
+
+
+def _beginnings(keys: list[str]) -> list[tuple[str, str]]:
+    """Return pairs of which the second key is the beginning of the first, and of no other."""
+    pairs = []
+    for short in keys:
+        longer = [key for key in keys if key != short and key.startswith(short)]
+        is_word = len(short) >= MIN_BEGINNING and short.isalpha()
+        if is_word and len(longer) == 1 and longer[0].isalpha():
+            pairs.append((longer[0], short))
+    return pairs
