@@ -42,12 +42,12 @@ import pandas as pd
 
 from ... import Budget, InputError, read_json
 from ...data.readers import load_table
+from ...data.table_shape import Doubt, empty_unnamed_columns, row_number_columns
 from ...release.ledger.ledger_store import LedgerStore
 from ...release.measured_schema import publish_schema
 from ...release.request import SchemaRequest
 from ...schema.inference.infer_schema import infer_schema
 from ...schema.schema_json import text_format_from_json
-from ...schema.text_format import DEFAULT_TEXT_FORMAT, TextFormat
 from ..arguments import (
     DELTA_HELP,
     EPSILON_HELP,
@@ -83,12 +83,16 @@ def execute(args: Namespace) -> None:
         return
     if args.epsilon is not None or args.delta is not None or args.ledger:
         raise InputError("--epsilon, --delta and --ledger go with --private")
-    table = load_table(args.table, format=_stated_format(args))
-    schema = _proposed_schema(table.frame, args)
+    table = load_table(args.table, stated=_stated_settings(args))
+    unused = {*empty_unnamed_columns(table.frame), *row_number_columns(table.frame)}
+    used = [name for name in table.frame.columns if name not in unused]
+    schema = _proposed_schema(pd.DataFrame(table.frame[used]), args)
     file_format = table.format.to_json()
     if file_format:
         schema = {**schema, "file": file_format}
     print(json.dumps(schema, indent=2, ensure_ascii=False))
+    for doubt in table.doubts:
+        print_message("note", _doubt_message(doubt))
     if "file" in schema and args.file is None:
         print_message(
             "note",
@@ -110,15 +114,20 @@ def execute(args: Namespace) -> None:
         )
 
 
-def _stated_format(args: Namespace) -> TextFormat | None:
-    """Return the text file's format, as `--file` states it; None where it is not given."""
-    return (
-        None
-        if args.file is None
-        else text_format_from_json(
-            read_json(BytesIO(args.file.encode(errors="surrogateescape")), "--file")
-        )
-    )
+def _stated_settings(args: Namespace) -> Any:
+    """Return what `--file` states of the file, as the entry "file" of a schema."""
+    if args.file is None:
+        return {}
+    settings = read_json(BytesIO(args.file.encode(errors="surrogateescape")), "--file")
+    text_format_from_json(settings)
+    return settings
+
+
+def _doubt_message(doubt: Doubt) -> str:
+    """Return a doubt in words, with the statement that would read the file otherwise."""
+    if not doubt.statement:
+        return doubt.text
+    return f"{doubt.text}; otherwise --file '{json.dumps(doubt.statement, ensure_ascii=False)}'"
 
 
 def _proposed_schema(frame: pd.DataFrame, args: Namespace) -> dict[str, Any]:
@@ -152,7 +161,7 @@ def _measure_schema(args: Namespace) -> None:
     if args.epsilon is None or args.delta is None or not args.ledger:
         raise InputError("--private needs --epsilon, --delta and --ledger")
     ledger_fields = ledger_request_fields(args)
-    format = _stated_format(args) or DEFAULT_TEXT_FORMAT
+    format = text_format_from_json(_stated_settings(args))
     table = load_table(args.table, format=format)
     request = SchemaRequest(
         **table_request_fields(table, args.table, format),
