@@ -109,8 +109,9 @@ def load_table(
 
     `name`'s ending (default: the path's) is the kind of file, `max_cells` a limit for Parquet. Of a
     text or an Excel file without a `format`, what is not `stated` in the form of a schema's "file"
-    is guessed from all of its rows, a private peek: a release states it all. `progress` receives which share
-    of a text or of a sheet is read, Parquet comes in one go; what it raises ends the reading.
+    is guessed from all of its rows, a private peek: a release states it all. `progress` receives
+    which share of a text or of a sheet is read, Parquet comes in one go; what it raises ends the
+    reading.
     Raises InputError for a missing, unreadable or empty file, a doubled column, a row with too many
     cells, or a small file that unpacks into a very large one, before it is unpacked.
     """

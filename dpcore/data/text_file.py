@@ -199,11 +199,13 @@ def _read_to_header(pieces: Iterator[str], format: TextFormat) -> tuple[str, int
 
 
 def _delimiter_of(header: str, format: TextFormat, ending: str) -> str:
-    """Return the stated delimiter, or the one that a header shows: a comma where none cuts it."""
+    """Return the stated delimiter, or the one that a header shows: a comma where none cuts it, or none is."""
     if format.delimiter:
         return format.delimiter
     if ending == ".tsv" or format.spaces == SPACES_BETWEEN_COLUMNS:
         return "\t"
+    if format.header == NO_HEADER:
+        return ","
     return max(
         DELIMITER_NAMES,
         key=lambda delimiter: count_cells(header, replace(format, delimiter=delimiter)),

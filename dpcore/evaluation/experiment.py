@@ -37,7 +37,12 @@ from ..privacy.accounting import Budget
 from ..queries import Workload
 from ..queries.parse_queries import join_column_names, read_queries
 from ..schema.domain import Domain
-from ..schema.partial_schema import PartialSchema, has_private_columns, partial_schema_from_json
+from ..schema.partial_schema import (
+    PartialSchema,
+    has_private_columns,
+    partial_schema_from_json,
+    schema_of_columns,
+)
 from ..schema.schema_json import domain_from_json
 
 SCHEMA_FILE = "schema.json"  # where commands and code look for the schema
@@ -80,10 +85,11 @@ class QueryTask:
     @cached_property
     def parsed_schema(self) -> Domain | PartialSchema:
         """The schema of the columns that are used; InputError says what is wrong with it."""
-        if has_private_columns(self.schema):
-            partial_schema = partial_schema_from_json(self.schema)
+        schema = schema_of_columns(self.schema, self.columns) if self.columns else self.schema
+        if has_private_columns(schema):
+            partial_schema = partial_schema_from_json(schema)
             return partial_schema.project(self.columns) if self.columns else partial_schema
-        domain = domain_from_json(self.schema)
+        domain = domain_from_json(schema)
         return domain.project(self.columns) if self.columns else domain
 
     @property

@@ -15,7 +15,6 @@ from ..schema.text_format import (
     DEFAULT_TEXT_FORMAT,
     ENCODING_NAMES,
     NO_HEADER,
-    SPACES_BETWEEN_COLUMNS,
     TextFormat,
     keeps_lines_apart,
 )
@@ -36,12 +35,6 @@ def check_text_format(format: TextFormat) -> None:
         raise InputError(
             "without names of columns, the number of columns is not to be read off a row; state "
             'it: "file": {"header": "none", "width": 5}'
-        )
-    has_delimiter = format.delimiter or format.spaces == SPACES_BETWEEN_COLUMNS
-    if format.header == NO_HEADER and not has_delimiter:
-        raise InputError(
-            "without names of columns, the delimiter is not to be read off a row; state it: "
-            '"file": {"header": "none", "delimiter": ","}'
         )
     if format.line_breaks:
         raise InputError(

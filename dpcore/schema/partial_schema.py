@@ -143,6 +143,27 @@ def has_private_columns(schema: Any) -> bool:
     return isinstance(columns, Mapping) and any(map(is_private_entry, columns.values()))
 
 
+def schema_of_columns(schema: Any, names: Sequence[str]) -> Any:
+    """Return a schema file without the columns that are not named, so that none of these is read.
+
+    Those that a constraint names stay. What is no schema file is returned as it is, and so is one
+    that lacks a named column, for the reader to say so.
+    """
+    columns = schema.get("columns") if isinstance(schema, Mapping) else None
+    if not isinstance(columns, Mapping) or not set(names) <= set(columns):
+        return schema
+    constraints = schema.get("constraints")
+    used = set(names)
+    for constraint in constraints if isinstance(constraints, list) else ():
+        used.update(_columns_in_constraint(constraint))
+    used_columns = {name: entry for name, entry in columns.items() if name in used}
+    restricted = {**schema, "columns": used_columns}
+    measured = schema.get("measured")
+    if isinstance(measured, list):
+        restricted["measured"] = [name for name in measured if name in used or name not in columns]
+    return restricted
+
+
 def partial_schema_from_json(schema: Any) -> PartialSchema:
     """Return a schema with private parts, read from JSON; InputError names column and key.
 

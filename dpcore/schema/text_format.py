@@ -33,7 +33,7 @@ class TextFormat:
     r"""The shape of a table's file as a schema states it: nothing is inferred from its rows.
 
     Of a text: without a `delimiter` it is the one that the header shows, as names of columns are
-    public. A cell that is not in the `encoding` says its bytes, `Z\xfcrich`, and no other cell is
+    public, and a comma where there are none. A cell that is not in the `encoding` says its bytes, `Z\xfcrich`, and no other cell is
     read differently. A line is a row, unless cells in quotes may hold `line_breaks`: then one quote
     changes which rows follow it. `spaces` says what a space beside a delimiter is.
 
