@@ -3,7 +3,7 @@
 import codecs
 import io
 import re
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from dataclasses import replace
 from itertools import chain
 from typing import Any, BinaryIO, NoReturn
@@ -69,20 +69,22 @@ class TextRows:
 
         Raises InputError for an empty one, or one that is no text.
         """
-        check_file_kind(file, TEXT_ENDING, encoding=format.encoding)
+        has_header = format.header != NO_HEADER
+        if has_header:  # else the first line is a row, which must not decide for all
+            check_file_kind(file, TEXT_ENDING, encoding=format.encoding)
         pieces = _drop_last_lines(read_pieces(file, format), format.skip_end)
         text, skipped_lines = _read_to_header(pieces, format)
         start_text = text[: MAX_HEADER_CHARS + 2]
         header = _quoted_header(start_text) if format.line_breaks else start_text.partition("\n")[0]
         if len(header) > MAX_HEADER_CHARS:
             raise InputError(f"its header does not end within {MAX_HEADER_CHARS:,} characters")
-        if ZERO_BYTE_TEXT in header:
+        if has_header and ZERO_BYTE_TEXT in header:
             raise InputError(NOT_TEXT_MESSAGE)
         known_format = replace(format, delimiter=_delimiter_of(header, format, ending))
         cells = count_cells(header, known_format)
         if not cells:
             raise OpenQuotesError(OPEN_QUOTES_MESSAGE.format(skipped_lines + 1))
-        if format.header == NO_HEADER:
+        if not has_header:
             names = position_names(format.width or cells)
             header = known_format.delimiter.join(names)
             rest = text
@@ -199,7 +201,10 @@ def _read_to_header(pieces: Iterator[str], format: TextFormat) -> tuple[str, int
 
 
 def _delimiter_of(header: str, format: TextFormat, ending: str) -> str:
-    """Return the stated delimiter, or the one that a header shows: a comma where none cuts it, or none is."""
+    """Return the stated delimiter, or the one that a header shows.
+
+    It is a comma where none cuts the header, or there is no header.
+    """
     if format.delimiter:
         return format.delimiter
     if ending == ".tsv" or format.spaces == SPACES_BETWEEN_COLUMNS:
@@ -227,20 +232,20 @@ def _drop_last_lines(pieces: Iterator[str], count: int) -> Iterator[str]:
         held = text[end + 1 :]
 
 
-def read_pieces(file: BinaryIO, format: TextFormat) -> Iterator[str]:
+def read_pieces(file: BinaryIO, format: TextFormat) -> Generator[str, None, None]:
     r"""Yield a file's text in pieces of whole lines, which end with `\n` except the last one.
 
     Runs of spaces that separate columns are a tab each.
     """
     encoding = format.encoding
     start = file.read(3)
-    is_wide = encoding.startswith(("utf-16", "utf-32"))
-    if start[:2] in UTF_16_MARKS and not is_wide:
+    is_checked = not encoding.startswith(("utf-16", "utf-32")) and format.header != NO_HEADER
+    if start[:2] in UTF_16_MARKS and is_checked:
         raise InputError(
             'it is UTF-16: save it as UTF-8, or say so in the schema: "file": {"encoding": '
             '"utf-16"}'
         )
-    if start[:1] == b"\0" and not is_wide:
+    if start[:1] == b"\0" and is_checked:
         raise InputError(NOT_TEXT_MESSAGE)
     file.seek(3 if start == codecs.BOM_UTF8 else 0)
     text = io.TextIOWrapper(

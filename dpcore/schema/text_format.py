@@ -33,9 +33,10 @@ class TextFormat:
     r"""The shape of a table's file as a schema states it: nothing is inferred from its rows.
 
     Of a text: without a `delimiter` it is the one that the header shows, as names of columns are
-    public, and a comma where there are none. A cell that is not in the `encoding` says its bytes, `Z\xfcrich`, and no other cell is
-    read differently. A line is a row, unless cells in quotes may hold `line_breaks`: then one quote
-    changes which rows follow it. `spaces` says what a space beside a delimiter is.
+    public, and a comma where there are none. A cell that is not in the `encoding` says its bytes,
+    `Z\xfcrich`, and no other cell is read differently. A line is a row, unless cells in quotes may
+    hold `line_breaks`: then one quote changes which rows follow it. `spaces` says what a space
+    beside a delimiter is.
 
     Of a text and a sheet: `header` is the number of the line that holds the names, `FIRST_LINE` or
     `NO_HEADER`; then `width` is the number of columns. The lines above it, and the last `skip_end`
