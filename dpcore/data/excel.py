@@ -1,4 +1,4 @@
-"""Read the first sheet of an Excel file as a stream, counting as it goes.
+"""Read a sheet of an Excel file as a stream, counting as it goes.
 
 The XML goes through a parser that keeps nothing but the cell at hand, so memory and time are
 bounded by what is kept of a table: a sheet of a few bytes may claim two corner cells or a row
@@ -29,6 +29,7 @@ MAX_SHARED_TEXTS = 10_000_000
 MAX_TEXT_CHARS = 200_000_000
 MAX_FORMAT_CODE_CHARS = 1000  # characters of a number format
 CHUNK_BYTES = 1 << 16
+MAX_LISTED_SHEETS = 20  # names of sheets in a message
 MAX_DIRECTORY_BYTES = 5_000_000
 DIRECTORY_END_SIGNATURE = b"PK\5\6"  # how the end of a zip file begins
 TAIL_BYTES = 65_557  # bytes within which a zip file's end begins
@@ -41,23 +42,32 @@ TEXTS_TOO_LONG_MESSAGE = "its texts are more than are read; save it as CSV or Pa
 Row = list[Any]
 
 
-def read_first_sheet(file: BinaryIO, progress: ProgressCallback) -> list[Row]:
-    """Return the rows of the first sheet, all as long as its longest row.
+def sheet_names(file: BinaryIO) -> list[str]:
+    """Return the names of an Excel file's sheets, in order.
+
+    Raises InputError as `read_sheet` does.
+    """
+    with _open_archive(file) as archive:
+        return list(_Workbook(archive).sheets)
+
+
+def read_sheet(file: BinaryIO, progress: ProgressCallback, sheet: str = "") -> list[Row]:
+    """Return the rows of the named sheet or the first one, all as long as its longest row.
 
     Empty cells are "" and errors None. Whole numbers are int, dates and times what openpyxl makes
     of them, formulas their last value. `progress` receives the bytes of the sheet that are read.
     InputError for what is no such file, for one that is larger than is read, and for one column
     that ends with an empty cell: whether that is a row must not depend on what the cell says.
     """
-    _check_directory(file)
-    with zipfile.ZipFile(file) as archive:  # which gives no more bytes than it says there are
-        size = sum(part.file_size for part in archive.infolist())
-        if size > MAX_UNPACKED_BYTES:
+    with _open_archive(file) as archive:
+        workbook = _Workbook(archive)
+        if sheet and sheet not in workbook.sheets:
+            names = ", ".join(repr(name[:40]) for name in list(workbook.sheets)[:MAX_LISTED_SHEETS])
             raise InputError(
-                f"unpacks to {size:,} bytes, at most {MAX_UNPACKED_BYTES:,} are read; save it as "
-                "CSV or Parquet"
+                f'there is no sheet {sheet[:40]!r}; state one: "file": {{"sheet": …}} of {names}'
             )
-        rows, last_row = _read_rows(archive, _Workbook(archive), progress)
+        path = workbook.sheets[sheet] if sheet else next(iter(workbook.sheets.values()))
+        rows, last_row = _read_rows(archive, workbook, path, progress)
     while rows and not rows[-1]:
         rows.pop()
     width = max(map(len, rows), default=0)
@@ -68,6 +78,19 @@ def read_first_sheet(file: BinaryIO, progress: ProgressCallback) -> list[Row]:
             "that is a row; write NA into it, or delete the row"
         )
     return [row + [""] * (width - len(row)) for row in rows]
+
+
+def _open_archive(file: BinaryIO) -> zipfile.ZipFile:
+    """Return the parts of an Excel file; InputError if they unpack to too much."""
+    _check_directory(file)
+    archive = zipfile.ZipFile(file)  # which gives no more bytes than it says there are
+    size = sum(part.file_size for part in archive.infolist())
+    if size > MAX_UNPACKED_BYTES:
+        raise InputError(
+            f"unpacks to {size:,} bytes, at most {MAX_UNPACKED_BYTES:,} are read; save it as "
+            "CSV or Parquet"
+        )
+    return archive
 
 
 class _Workbook:
@@ -87,7 +110,7 @@ class _Workbook:
         )
         folder, name = posixpath.split(main)
         relations = _read_relations(archive, f"{folder}/_rels/{name}.rels", names)
-        sheets = []
+        self.sheets: dict[str, str] = {}
         first_day = WINDOWS_EPOCH
         for tag, attributes in _extract_elements(archive, main):
             if tag == "sheet":
@@ -96,12 +119,11 @@ class _Workbook:
                 )
                 kind, path = relations.get(key, ("", ""))
                 if kind == "worksheet" and path in names:
-                    sheets.append(path)
+                    self.sheets.setdefault(attributes.get("name", ""), path)
             elif tag == "workbookPr" and attributes.get("date1904") in ("1", "true"):
                 first_day = MAC_EPOCH
-        if not sheets:
+        if not self.sheets:
             raise InputError("it has no sheet")
-        self.sheet = sheets[0]
         self.first_day = first_day
         parts = {kind: path for kind, path in relations.values() if path in names}
         self.texts = (
@@ -168,9 +190,9 @@ def _read_shared_texts(archive: zipfile.ZipFile, name: str) -> list[str]:
 
 
 def _read_rows(
-    archive: zipfile.ZipFile, workbook: _Workbook, progress: ProgressCallback
+    archive: zipfile.ZipFile, workbook: _Workbook, sheet: str, progress: ProgressCallback
 ) -> tuple[list[Row], int]:
-    """Return the rows of the sheet, and the number of the last row with a cell.
+    """Return the rows of the part `sheet`, and the number of the last row with a cell.
 
     Each row ends with its last cell.
     """
@@ -181,7 +203,7 @@ def _read_rows(
     column = 0
     width = 0
     last_row = 0
-    for event, payload in _parse_events(archive, workbook.sheet, MAX_UNPACKED_BYTES, progress):
+    for event, payload in _parse_events(archive, sheet, MAX_UNPACKED_BYTES, progress):
         if event == "c":
             cell = payload
             column = _column_number(payload, row, column)

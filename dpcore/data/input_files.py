@@ -4,6 +4,7 @@ import json
 import os
 import re
 import stat
+import unicodedata
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -14,6 +15,7 @@ import pandas as pd
 from ..core.errors import InputError
 
 MAX_COLUMNS = 20_000
+ROW_NUMBER_NAME = "row"  # of a first column without a name
 FileSource = str | Path | BinaryIO
 FILE_TYPE_NAMES = {
     stat.S_IFDIR: "a folder",
@@ -100,7 +102,42 @@ def check_column_names(names: Sequence[str]) -> None:
         raise InputError(f"has {len(names):,} columns, at most {MAX_COLUMNS:,} are read")
     is_repeated = pd.Index(names).duplicated()
     if is_repeated.any():
-        raise InputError(f"column {names[int(is_repeated.argmax())]!r} is in the header twice")
+        raise InputError(
+            f"column {names[int(is_repeated.argmax())]!r} is in the header twice; if another line "
+            'holds the names, state which: "file": {"header": 2}'
+        )
+
+
+def column_names(header: Sequence[object]) -> tuple[str, ...]:
+    """Return the names that a header gives, from it alone, without spaces around them.
+
+    A first column without a name is called "row", as those that count the rows have none; another
+    one, or where that name is taken, by its position: c2, c3, …
+
+    Raises InputError for too many columns, or a name that two have.
+    """
+    stated_names = [unicodedata.normalize("NFC", str(cell)).strip() for cell in header]
+    taken = set(stated_names)
+    names = []
+    for position, name in enumerate(stated_names, start=1):
+        default_name = ROW_NUMBER_NAME if position == 1 else f"c{position}"
+        while not name and default_name in taken:
+            default_name = "_" + default_name
+        names.append(name or default_name)
+    check_column_names(names)
+    return tuple(names)
+
+
+def is_default_name(name: str, position: int) -> bool:
+    """Return whether a column's name may be that of one without a name in the header."""
+    return name.lstrip("_") in (f"c{position}", ROW_NUMBER_NAME if position == 1 else "")
+
+
+def position_names(width: int) -> tuple[str, ...]:
+    """Return the names c1, c2, … of columns in a file without names."""
+    names = tuple(f"c{position}" for position in range(1, width + 1))
+    check_column_names(names)
+    return names
 
 
 def _check_regular_file(file_status: os.stat_result, max_bytes: int) -> None:

@@ -6,14 +6,17 @@ anybody: readers raise whatever they trip over, and all of it becomes an InputEr
   the error behind it.
 """
 
+import gzip
 import hashlib
 import io
 import json
 import math
 import re
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, BinaryIO
+from types import MappingProxyType
+from typing import Any, BinaryIO, cast
 
 import numpy as np
 import pandas as pd
@@ -22,10 +25,10 @@ import pyarrow.compute as pc
 from pyarrow.parquet import ParquetFile
 
 from ..core.errors import InputError
-from ..core.types import Array, ProgressCallback, frozen, ignore_progress
+from ..core.types import Array, Json, ProgressCallback, Texts, frozen, ignore_progress
 from ..schema.cell_text import factorize_texts
+from ..schema.schema_json import text_format_from_json
 from ..schema.text_format import DEFAULT_TEXT_FORMAT, TextFormat
-from .excel import read_first_sheet
 from .file_kinds import check_file_kind
 from .input_files import (
     FileSource,
@@ -34,9 +37,16 @@ from .input_files import (
     read_bytes,
     reader_errors_as_input_error,
 )
-from .text_file import OpenQuotesError, TextRows, guess_text_format
+from .sheet_table import guess_sheet_format, read_sheet_table
+from .table_shape import Doubt, ShapeGuess, doubts_about_empty_columns
+from .text_file import OpenQuotesError, TextRows
+from .text_shape import guess_text_format
 
-TABLE_ENDINGS = (".csv", ".tsv", ".txt", ".xlsx", ".parquet")
+GZIP_ENDING = ".gz"
+TABLE_ENDINGS = (
+    *(".csv", ".tsv", ".txt", ".xlsx", ".parquet"),
+    *(".csv.gz", ".tsv.gz", ".txt.gz"),
+)
 MAX_BYTES_BY_ENDING = {
     ".parquet": 20_000_000_000,
     ".xlsx": 400_000_000,
@@ -62,13 +72,16 @@ NULLABLE_INTEGER_TYPES = {pa.int64(): pd.Int64Dtype(), pa.uint64(): pd.UInt64Dty
 class LoadedTable:
     """A table as it was read, a description of how, and its `format`, as a schema would state it.
 
-    `sha256` is that of the file's bytes, by which a ledger knows it whatever a schema states.
+    `sha256` is that of the file's bytes, by which a ledger knows it whatever a schema states. Where
+    the format was guessed there are `doubts` about it, and a `preview` of the first lines.
     """
 
     frame: pd.DataFrame
     description: str
     format: TextFormat = DEFAULT_TEXT_FORMAT
     sha256: str = ""
+    doubts: tuple[Doubt, ...] = ()
+    preview: tuple[Texts, ...] = ()
 
 
 def read_table(
@@ -89,19 +102,21 @@ def load_table(
     max_cells: int = MAX_CELLS,
     *,
     format: TextFormat | None = None,
+    stated: Mapping[str, Any] = MappingProxyType({}),
     progress: ProgressCallback = ignore_progress,
 ) -> LoadedTable:
     """Return the table in `source` and the text format that was used or guessed.
 
     `name`'s ending (default: the path's) is the kind of file, `max_cells` a limit for Parquet. Of a
-    text file without a `format` the encoding, and whether cells hold line breaks, are guessed from
-    all of its rows, a private peek: a release states what they are. `progress` receives which share
-    of a text or of a sheet is read, Parquet comes in one go; what it raises ends the reading.
+    text or an Excel file without a `format`, what is not `stated` in the form of a schema's "file"
+    is guessed from all of its rows, a private peek: a release states it all. `progress` receives
+    which share of a text or of a sheet is read, Parquet comes in one go; what it raises ends the
+    reading.
     Raises InputError for a missing, unreadable or empty file, a doubled column, a row with too many
     cells, or a small file that unpacks into a very large one, before it is unpacked.
     """
     label = name or str(source)
-    ending = Path(label).suffix.lower()
+    ending = table_ending(label)
     if ending not in TABLE_ENDINGS:
         raise InputError(f"{label}: the ending {ending!r} is not one of {', '.join(TABLE_ENDINGS)}")
     with (
@@ -115,10 +130,13 @@ def load_table(
             reading = LoadedTable(_read_parquet(file, max_cells), "Parquet")
         elif ending == ".xlsx":
             check_file_kind(file, ".xlsx")
-            reading = LoadedTable(_read_excel(file, progress), "Excel, first sheet")
+            guess = ShapeGuess(format or DEFAULT_TEXT_FORMAT)
+            if format is None:
+                guess = guess_sheet_format(file, text_format_from_json(stated), stated)
+            reading = _with_doubts(_read_excel(file, guess.format, progress), guess)
         else:
             reading = (
-                _read_with_guessed_format(file, ending, progress)
+                _read_with_guessed_format(file, ending, dict(stated), progress)
                 if format is None
                 else _read_text(file, ending, format, progress)
             )
@@ -190,12 +208,36 @@ def read_matrix(source: FileSource) -> Array:
         return flat.reshape(shape, order="F" if by_columns else "C")
 
 
+def table_ending(name: str) -> str:
+    """Return the ending of a file's name in small letters, such as ".csv" or ".csv.gz"."""
+    suffixes = [suffix.lower() for suffix in Path(name).suffixes]
+    return "".join(suffixes[-2:]) if suffixes[-1:] == [GZIP_ENDING] else "".join(suffixes[-1:])
+
+
+class _UnpackedFile(gzip.GzipFile):
+    """The text in a gzip file, which is read up to a limit of bytes."""
+
+    def read(self, size: int | None = -1) -> bytes:
+        data = super().read(size)
+        if self.tell() > MAX_TEXT_BYTES:
+            raise InputError(f"unpacks to more than {MAX_TEXT_BYTES:,} bytes, which are not read")
+        return data
+
+
+def _unpacked(file: BinaryIO, ending: str) -> BinaryIO:
+    """Return a text file, unpacked as it is read if its name says that it is packed."""
+    if not ending.endswith(GZIP_ENDING):
+        return file
+    return cast(BinaryIO, _UnpackedFile(fileobj=file, mode="rb"))
+
+
 def _read_text(
     file: BinaryIO, ending: str, format: TextFormat, progress: ProgressCallback
 ) -> LoadedTable:
+    """Return the table of a text file, in the stated format."""
     size = file.seek(0, io.SEEK_END)
     file.seek(0)
-    rows = TextRows.from_file(file, format, ending)
+    rows = TextRows.from_file(_unpacked(file, ending), format, ending.removesuffix(GZIP_ENDING))
     frames = []
     bytes_read = 0
     for frame in rows:
@@ -212,43 +254,39 @@ def _read_text(
 
 
 def _read_with_guessed_format(
-    file: BinaryIO, ending: str, progress: ProgressCallback
+    file: BinaryIO,
+    ending: str,
+    stated: Json,
+    progress: ProgressCallback,
 ) -> LoadedTable:
     """Return the table of a text file, read in the format that the file seems to have."""
-    format = guess_text_format(file)
+    guess = guess_text_format(
+        _unpacked(file, ending),
+        ending.removesuffix(GZIP_ENDING),
+        text_format_from_json(stated),
+        stated,
+    )
     try:
-        return _read_text(file, ending, format, progress)
+        table = _read_text(file, ending, guess.format, progress)
     except OpenQuotesError as error:
-        file.seek(0)
         try:
-            return _read_text(file, ending, replace(format, line_breaks=True), progress)
+            table = _read_text(file, ending, replace(guess.format, line_breaks=True), progress)
         except Exception:
             raise error from None
+    return _with_doubts(table, guess)
 
 
-def _read_excel(file: BinaryIO, progress: ProgressCallback) -> pd.DataFrame:
-    rows = read_first_sheet(file, progress)
-    empty_rows = next(
-        (index for index, row in enumerate(rows) if any(cell != "" for cell in row)), len(rows)
-    )
-    rows = rows[
-        empty_rows:
-    ]  # an empty row further down is a row: whether it counts must not depend on what it holds
-    if not rows:
-        raise InputError("the first sheet is empty")
-    header_width = max(place for place, cell in enumerate(rows[0], 1) if cell != "")
-    if header_width < len(rows[0]):  # a column without a name would be part of everybody's row
-        row_number = next(
-            place
-            for place, row in enumerate(rows, empty_rows + 1)
-            if any(cell != "" for cell in row[header_width:])
-        )
-        raise InputError(
-            f"row {row_number} has values to the right of the header, which has {header_width}"
-        )
-    names = list(map(str, rows[0]))
-    check_column_names(names)
-    return pd.DataFrame(rows[1:], columns=pd.Index(names), dtype=object)
+def _with_doubts(table: LoadedTable, guess: ShapeGuess) -> LoadedTable:
+    """Return a table with the doubts about its shape, and about columns that hold nothing."""
+    doubts = [*guess.doubts, *doubts_about_empty_columns(table.frame)]
+    return replace(table, doubts=tuple(doubts), preview=guess.preview)
+
+
+def _read_excel(file: BinaryIO, format: TextFormat, progress: ProgressCallback) -> LoadedTable:
+    """Return the table of an Excel file, in the stated format."""
+    sheet = f"sheet {format.sheet!r}" if format.sheet else "first sheet"
+    description = f"Excel, {sheet}{format.line_description}"
+    return LoadedTable(read_sheet_table(file, format, progress), description, format)
 
 
 def _read_parquet(file: BinaryIO, max_cells: int) -> pd.DataFrame:

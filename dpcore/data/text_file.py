@@ -3,7 +3,8 @@
 import codecs
 import io
 import re
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
+from dataclasses import replace
 from itertools import chain
 from typing import Any, BinaryIO, NoReturn
 
@@ -11,9 +12,16 @@ import pandas as pd
 
 from ..core.errors import InputError
 from ..core.types import Json, Texts, frozen
-from ..schema.text_format import DELIMITER_NAMES, TextFormat
+from ..schema.text_format import (
+    DELIMITER_NAMES,
+    FIRST_LINE,
+    NO_HEADER,
+    SPACES_AFTER_DELIMITER,
+    SPACES_BETWEEN_COLUMNS,
+    TextFormat,
+)
 from .file_kinds import check_file_kind
-from .input_files import check_column_names
+from .input_files import column_names, position_names
 
 MAX_FILLED_CELLS = (
     10_000_000  # cells of a piece of a file, and four a character: more come from short rows only
@@ -42,7 +50,8 @@ class OpenQuotesError(InputError):
 class TextRows:
     r"""The rows of an open text file, its column `names`, and its format.
 
-    The format is known once the header was read. Lines end with `\n`, `\r\n` or `\r`. A row with
+    The format is known once the header was read, `first_line` is the number of the line that
+    follows it. Lines end with `\n`, `\r\n` or `\r`. A row with
     fewer cells than the header has missing ones at its end; one with more, or with a cell in quotes
     that has no end, is refused by the number of its line. An empty line is a row with an empty cell
     if there is one column, and none if there are more.
@@ -52,6 +61,7 @@ class TextRows:
     format: TextFormat
     header: str
     pieces: Iterator[str]
+    first_line: int
 
     @classmethod
     def from_file(cls, file: BinaryIO, format: TextFormat, ending: str) -> "TextRows":
@@ -59,36 +69,31 @@ class TextRows:
 
         Raises InputError for an empty one, or one that is no text.
         """
-        check_file_kind(file, TEXT_ENDING, encoding=format.encoding)
-        pieces = _read_pieces(file, format.encoding)
-        text = ""
-        for piece in pieces:
-            text += piece
-            if len(text) > MAX_HEADER_CHARS or text.strip("\n"):
-                break
-        text = text.lstrip("\n")
-        if not text:
-            raise InputError("the file is empty")
+        has_header = format.header != NO_HEADER
+        if has_header:  # else the first line is a row, which must not decide for all
+            check_file_kind(file, TEXT_ENDING, encoding=format.encoding)
+        pieces = _drop_last_lines(read_pieces(file, format), format.skip_end)
+        text, skipped_lines = _read_to_header(pieces, format)
         start_text = text[: MAX_HEADER_CHARS + 2]
         header = _quoted_header(start_text) if format.line_breaks else start_text.partition("\n")[0]
         if len(header) > MAX_HEADER_CHARS:
             raise InputError(f"its header does not end within {MAX_HEADER_CHARS:,} characters")
-        if ZERO_BYTE_TEXT in header:
+        if has_header and ZERO_BYTE_TEXT in header:
             raise InputError(NOT_TEXT_MESSAGE)
-        delimiter = format.delimiter or ("\t" if ending == ".tsv" else "")
-        # a comma where none cuts it
-        delimiter = delimiter or max(
-            DELIMITER_NAMES, key=lambda candidate: _count_cells(header, candidate)
-        )
-        if not _count_cells(header, delimiter):
-            raise OpenQuotesError(OPEN_QUOTES_MESSAGE.format(1))
-        names = tuple(_parse_csv(header + "\n", delimiter).iloc[0].astype(str))
-        check_column_names(names)
-        known_format = TextFormat(
-            delimiter=delimiter, encoding=format.encoding, line_breaks=format.line_breaks
-        )
+        known_format = replace(format, delimiter=_delimiter_of(header, format, ending))
+        cells = count_cells(header, known_format)
+        if not cells:
+            raise OpenQuotesError(OPEN_QUOTES_MESSAGE.format(skipped_lines + 1))
+        if not has_header:
+            names = position_names(format.width or cells)
+            header = known_format.delimiter.join(names)
+            rest = text
+        else:
+            names = column_names(_parse_csv(header + "\n", known_format).iloc[0])
+            rest = text[len(header) + 1 :]
+            skipped_lines += header.count("\n") + 1
         return cls(
-            names, known_format, header, chain(filter(None, [text[len(header) + 1 :]]), pieces)
+            names, known_format, header, chain(filter(None, [rest]), pieces), skipped_lines + 1
         )
 
     def __iter__(self) -> Iterator[pd.DataFrame]:
@@ -98,7 +103,7 @@ class TextRows:
 
     def _rows_by_line(self) -> Iterator[pd.DataFrame]:
         """Yield the rows of each piece, one for each line."""
-        line_number = 2
+        line_number = self.first_line
         for piece in self.pieces:
             text = piece if piece.endswith("\n") else piece + "\n"
             line_count = text.count("\n")
@@ -108,7 +113,7 @@ class TextRows:
                 lines = text.count("\n")
             self._check_filled(lines, len(text))
             try:
-                frame = _parse_csv(f"{self.header}\n{text}", self.format.delimiter).iloc[1:]
+                frame = _parse_csv(f"{self.header}\n{text}", self.format).iloc[1:]
             except (pd.errors.ParserError, ValueError):
                 frame = None
             if frame is None or len(frame) != lines:
@@ -125,7 +130,7 @@ class TextRows:
             handle,
             chunksize=BATCH_ROWS,
             skip_blank_lines=skip_blank_lines,
-            **_csv_options(self.format.delimiter),
+            **_csv_options(self.format),
         )
         with read as parser:
             for batch_number, frame in enumerate(parser):
@@ -146,45 +151,101 @@ class TextRows:
     def _raise_bad_line(self, piece: str, line_number: int) -> NoReturn:
         """Raise InputError naming the line that has an unclosed cell, or too many cells."""
         width = len(self.names)
-        delimiter = self.format.delimiter
         for number, line in enumerate(piece.split("\n"), line_number):
-            cells = _count_cells(line, delimiter)
+            cells = count_cells(line, self.format)
             if not cells:
                 raise OpenQuotesError(OPEN_QUOTES_MESSAGE.format(number))
             if cells > width:
-                raise InputError(f"line {number} has {cells} values, the header has {width}")
+                raise InputError(self._long_line_message(number, cells))
         raise InputError("it is damaged, or a file of another kind")
 
-
-def guess_text_format(file: BinaryIO) -> TextFormat:
-    """Return the encoding of a whole open file, guessed from all its rows."""
-    check_file_kind(file, TEXT_ENDING)
-    start = file.read(2)
-    file.seek(0)
-    if start in UTF_16_MARKS:
-        return TextFormat(encoding="utf-16")
-    if start[:1] == b"\0":
-        raise InputError(NOT_TEXT_MESSAGE)
-    decoder = codecs.getincrementaldecoder("utf-8")()
-    try:
-        while block := file.read(READ_SIZE):
-            decoder.decode(block)
-    except UnicodeDecodeError:
-        return TextFormat(encoding="windows-1252")
-    finally:
-        file.seek(0)
-    return TextFormat()
+    def _long_line_message(self, number: int, cells: int) -> str:
+        """Return what is wrong with a line of too many cells, and the statement that may help."""
+        width = len(self.names)
+        if self.format.header == NO_HEADER:
+            return f'line {number} has {cells} values, the schema states "width": {width}'
+        message = f"line {number} has {cells} values, the header has {width}"
+        if self.format.header == FIRST_LINE:
+            message += (
+                "; if it is not the first line that holds the names, state which: "
+                f'"file": {{"header": {number}}}'
+            )
+        return message
 
 
-def _read_pieces(file: BinaryIO, encoding: str) -> Iterator[str]:
-    r"""Yield a file's text in pieces of whole lines, which end with `\n` except the last one."""
+def _read_to_header(pieces: Iterator[str], format: TextFormat) -> tuple[str, int]:
+    """Return the text from the header on, and how many lines are above it.
+
+    Of `pieces` as many are taken as that needs. Without a header it is the text of the first rows.
+    """
+    line = format.header if isinstance(format.header, int) else 1
+    text = ""
+    for piece in pieces:
+        text += piece
+        if len(text) > MAX_HEADER_CHARS or (text.count("\n") >= line and text.strip("\n")):
+            break
+    if not text.strip("\n"):
+        raise InputError("the file is empty")
+    if format.header == NO_HEADER:
+        return text, 0
+    if format.header == FIRST_LINE:
+        rest = text.lstrip("\n")
+        return rest, len(text) - len(rest)
+    parts = text.split("\n", line - 1)
+    if len(parts) < line or not parts[-1].partition("\n")[0].strip():
+        raise InputError(
+            f"line {line} holds no names of columns; state the line that does: "
+            '"file": {"header": 1}, or "none"'
+        )
+    return parts[-1], line - 1
+
+
+def _delimiter_of(header: str, format: TextFormat, ending: str) -> str:
+    """Return the stated delimiter, or the one that a header shows.
+
+    It is a comma where none cuts the header, or there is no header.
+    """
+    if format.delimiter:
+        return format.delimiter
+    if ending == ".tsv" or format.spaces == SPACES_BETWEEN_COLUMNS:
+        return "\t"
+    if format.header == NO_HEADER:
+        return ","
+    return max(
+        DELIMITER_NAMES,
+        key=lambda delimiter: count_cells(header, replace(format, delimiter=delimiter)),
+    )
+
+
+def _drop_last_lines(pieces: Iterator[str], count: int) -> Iterator[str]:
+    """Yield a text in pieces of whole lines, without its last lines, empty ones among them."""
+    held = ""
+    for piece in pieces:
+        text = held + piece
+        end = len(text) - 1 if text.endswith("\n") else len(text)
+        if not count:
+            end = len(text) - 1
+        for _ in range(count):
+            end = text.rfind("\n", 0, end) if end >= 0 else -1
+        if end >= 0:
+            yield text[: end + 1]
+        held = text[end + 1 :]
+
+
+def read_pieces(file: BinaryIO, format: TextFormat) -> Generator[str, None, None]:
+    r"""Yield a file's text in pieces of whole lines, which end with `\n` except the last one.
+
+    Runs of spaces that separate columns are a tab each.
+    """
+    encoding = format.encoding
     start = file.read(3)
-    if start[:2] in UTF_16_MARKS and encoding != "utf-16":
+    is_checked = not encoding.startswith(("utf-16", "utf-32")) and format.header != NO_HEADER
+    if start[:2] in UTF_16_MARKS and is_checked:
         raise InputError(
             'it is UTF-16: save it as UTF-8, or say so in the schema: "file": {"encoding": '
             '"utf-16"}'
         )
-    if start[:1] == b"\0" and encoding != "utf-16":
+    if start[:1] == b"\0" and is_checked:
         raise InputError(NOT_TEXT_MESSAGE)
     file.seek(3 if start == codecs.BOM_UTF8 else 0)
     text = io.TextIOWrapper(
@@ -195,7 +256,10 @@ def _read_pieces(file: BinaryIO, encoding: str) -> Iterator[str]:
             piece += text.readline(MAX_LINE_CHARS)
             if len(piece) >= MAX_LINE_CHARS and not piece.endswith("\n"):
                 raise InputError("a value or a line has no end")
-            yield piece.replace("\0", ZERO_BYTE_TEXT)
+            piece = piece.replace("\0", ZERO_BYTE_TEXT)
+            if format.spaces == SPACES_BETWEEN_COLUMNS:
+                piece = tabs_between_columns(piece)
+            yield piece
     finally:
         if not file.closed:
             text.detach()  # else the file would be closed with it
@@ -216,12 +280,29 @@ class _PieceReader:
         )  # pandas takes what it gets, and asks again until that is nothing
 
 
-def _csv_options(delimiter: str) -> Json:
-    return {"sep": delimiter, "header": None, "dtype": str, "keep_default_na": False}
+def tabs_between_columns(text: str) -> str:
+    """Return whole lines with a tab for each run of spaces, none at the ends of a line.
+
+    Spaces in a value in quotes stay.
+    """
+    text = re.sub(r"(?m)^[ \t]+|[ \t]+$", "", text)
+    return re.sub(
+        r'(?m)(?:^|(?<=[ \t]))("[^"\n]*")(?=[ \t]|$)|[ \t]+', lambda run: run[1] or "\t", text
+    )
 
 
-def _parse_csv(text: str, delimiter: str) -> pd.DataFrame:
-    return pd.read_csv(io.StringIO(text), skip_blank_lines=False, **_csv_options(delimiter))
+def _csv_options(format: TextFormat) -> Json:
+    return {
+        "sep": format.delimiter,
+        "header": None,
+        "dtype": str,
+        "keep_default_na": False,
+        "skipinitialspace": format.spaces == SPACES_AFTER_DELIMITER,
+    }
+
+
+def _parse_csv(text: str, format: TextFormat) -> pd.DataFrame:
+    return pd.read_csv(io.StringIO(text), skip_blank_lines=False, **_csv_options(format))
 
 
 def _quoted_header(text: str) -> str:
@@ -230,17 +311,26 @@ def _quoted_header(text: str) -> str:
     return match[0] if match else ""
 
 
-def _count_cells(line: str, delimiter: str) -> int:
+def count_cells(line: str, format: TextFormat) -> int:
     """Return the number of cells in a line, 0 if a quoted cell is not closed.
 
     Later quotes are ordinary signs.
     """
-    cell_pattern = re.compile(rf"{QUOTED_CELL_PATTERN}[^{re.escape(delimiter)}]*+")
+    return len(cell_texts(line, format))
+
+
+def cell_texts(line: str, format: TextFormat) -> list[str]:
+    """Return the cells of a line as they are written, none if a quoted cell is not closed."""
+    delimiter = re.escape(format.delimiter)
+    spaces = r"[ \t]*+" if format.spaces == SPACES_AFTER_DELIMITER else ""
+    if format.delimiter == "\t":
+        spaces = spaces.replace(r"\t", "")
+    cell_pattern = re.compile(rf"{spaces}{QUOTED_CELL_PATTERN}[^{delimiter}]*+")
     position = 0
-    count = 0
+    cells = []
     while match := cell_pattern.match(line, position):
         position = match.end() + 1
-        count = count + 1
+        cells.append(match[0])
         if position > len(line):
-            return count
-    return 0
+            return cells
+    return []

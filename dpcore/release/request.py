@@ -11,7 +11,13 @@ from ..algorithms import Algorithm, registered_name
 from ..core.errors import InputError
 from ..core.numbers import check_synthetic_row_count
 from ..queries import Workload
-from ..schema.text_format import DEFAULT_TEXT_FORMAT, TextFormat
+from ..schema.text_format import (
+    DEFAULT_TEXT_FORMAT,
+    ENCODING_NAMES,
+    NO_HEADER,
+    TextFormat,
+    keeps_lines_apart,
+)
 from .data_set import BudgetRequest
 from .public_start import StartTable
 
@@ -20,10 +26,15 @@ NOISE_MODES = ("auto", "exact", "float")
 
 def check_text_format(format: TextFormat) -> None:
     """Raise InputError for a text format in which a row can change how later rows are read."""
-    if format.encoding == "utf-16":
+    if not keeps_lines_apart(format.encoding):
         raise InputError(
-            "a file in UTF-16 is not released, as one stray byte moves all that follow; save it "
-            "as UTF-8"
+            f"a file in {ENCODING_NAMES.get(format.encoding, format.encoding)} is not released, as "
+            "one stray byte moves all that follow; save it as UTF-8"
+        )
+    if format.header == NO_HEADER and not format.width:
+        raise InputError(
+            "without names of columns, the number of columns is not to be read off a row; state "
+            'it: "file": {"header": "none", "width": 5}'
         )
     if format.line_breaks:
         raise InputError(

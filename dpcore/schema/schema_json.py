@@ -16,7 +16,16 @@ from .column import MAX_COLUMN_CELLS, OTHER_LABEL, Column, whole_number_bins
 from .column_readings import READINGS, reads_categories
 from .constraints_json import add_constraints_from_json, constraints_to_json
 from .domain import Domain
-from .text_format import DELIMITER_NAMES, ENCODING_NAMES, TextFormat
+from .text_format import (
+    DELIMITER_NAMES,
+    FIRST_LINE,
+    NO_HEADER,
+    SPACES_AFTER_DELIMITER,
+    SPACES_AS_WRITTEN,
+    SPACES_BETWEEN_COLUMNS,
+    TextFormat,
+    encoding_name,
+)
 
 COLUMN_KINDS = ("categorical", "numeric", "integer")
 ADVICE_BY_KIND = {
@@ -45,9 +54,21 @@ CHOICES_BY_KEY = {  # the first one is what is taken where a schema says nothing
 COLUMN_KEYS = {"kind", "ordered", "same", "missing_codes", *CHOICES_BY_KEY, *VALUE_KEYS}
 FILE_CHOICES_BY_KEY = {
     "delimiter": [*DELIMITER_NAMES],
-    "encoding": [*ENCODING_NAMES],
     "line_breaks": [True, False],
+    "spaces": [SPACES_AS_WRITTEN, SPACES_AFTER_DELIMITER, SPACES_BETWEEN_COLUMNS],
 }
+MAX_FILE_LINE = 1_000_000  # number of the line that holds the names, and of lines left out
+FILE_COUNT_LIMITS = {"width": (1, MAX_COLUMNS), "skip_end": (0, MAX_FILE_LINE)}
+FILE_KEYS = (
+    "delimiter",
+    "encoding",
+    "line_breaks",
+    "header",
+    "width",
+    "skip_end",
+    "spaces",
+    "sheet",
+)
 
 
 def domain_from_json(schema: Any) -> Domain:
@@ -143,18 +164,48 @@ def text_format_from_json(entry: Any) -> TextFormat:
     Raises InputError for anything else.
     """
     if not isinstance(entry, Mapping):
-        raise InputError('"file" must be a JSON object, with delimiter, encoding or line_breaks')
-    for name, value in entry.items():
-        if name not in FILE_CHOICES_BY_KEY:
+        raise InputError(f'"file" must be a JSON object; it may have {", ".join(FILE_KEYS)}')
+    settings = {name: _parse_file_setting(name, value) for name, value in entry.items()}
+    if "width" in settings and settings.get("header") != NO_HEADER:
+        raise InputError('"file": width goes with header "none"; the names say how many there are')
+    if settings.get("spaces") == SPACES_BETWEEN_COLUMNS and settings.get("delimiter"):
+        raise InputError('"file": spaces "between" separate the columns; leave the delimiter out')
+    return TextFormat(**settings)
+
+
+def _parse_file_setting(name: Any, value: Any) -> Any:
+    """Return the value of a setting of the entry "file"."""
+    stated = f'"file": {str(name)[:40]}={str(value)[:40]!r}'
+    if name not in FILE_KEYS:
+        raise InputError(f'"file": unknown key {str(name)[:40]!r}; allowed: {", ".join(FILE_KEYS)}')
+    if name == "encoding":
+        encoding = encoding_name(value) if isinstance(value, str) else ""
+        if not encoding:
+            raise InputError(f"{stated} is no text encoding that Python has, such as utf-8, cp1251")
+        return encoding
+    if name == "header":
+        if value in (None, NO_HEADER):
+            return NO_HEADER
+        is_line = type(value) is int and 1 <= value <= MAX_FILE_LINE
+        if not is_line and value != FIRST_LINE:
             raise InputError(
-                f'"file": unknown key {str(name)[:40]!r}; allowed: {", ".join(FILE_CHOICES_BY_KEY)}'
+                f'{stated} is neither the number of the line that holds the names, nor "none"'
             )
-        if json.dumps(value, default=str) not in map(json.dumps, FILE_CHOICES_BY_KEY[name]):
-            raise InputError(
-                f'"file": {name}={str(value)[:40]!r} is not one of '
-                f"{', '.join(map(repr, FILE_CHOICES_BY_KEY[name]))}"
-            )
-    return TextFormat(**entry)
+        return value
+    if name == "sheet":
+        if not isinstance(value, str) or not is_valid_unicode(value):
+            raise InputError(f"{stated} is not the name of a sheet")
+        return value
+    if name in FILE_COUNT_LIMITS:
+        low, high = FILE_COUNT_LIMITS[name]
+        if type(value) is not int or not low <= value <= high:
+            raise InputError(f"{stated} is not a whole number in {low}..{high:,}")
+        return value
+    if json.dumps(value, default=str) not in map(json.dumps, FILE_CHOICES_BY_KEY[name]):
+        raise InputError(
+            f"{stated} is not one of {', '.join(map(repr, FILE_CHOICES_BY_KEY[name]))}"
+        )
+    return value
 
 
 def _parse_column(name: Any, spec: Any) -> Column:

@@ -38,9 +38,13 @@ Two examples:
 import json
 from argparse import Namespace
 from io import BytesIO
+from typing import Any
+
+import pandas as pd
 
 from ... import Budget, InputError, read_json
-from ...data.readers import LoadedTable, load_table
+from ...data.readers import load_table
+from ...data.table_shape import Doubt, empty_unnamed_columns, row_number_columns
 from ...queries.parse_queries import join_column_names
 from ...release.ledger.ledger_store import LedgerStore
 from ...release.measured_schema import publish_schema
@@ -53,7 +57,6 @@ from ...schema.inference.proposal import (
     reading_notes,
 )
 from ...schema.schema_json import text_format_from_json
-from ...schema.text_format import DEFAULT_TEXT_FORMAT, TextFormat
 from ..arguments import (
     DELTA_HELP,
     EPSILON_HELP,
@@ -89,19 +92,23 @@ def execute(args: Namespace) -> None:
         return
     if args.epsilon is not None or args.delta is not None or args.ledger:
         raise InputError("--epsilon, --delta and --ledger go with --private")
-    table = load_table(args.table, format=_stated_format(args))
-    proposal = _proposed_schema(table, args)
+    table = load_table(args.table, stated=_stated_settings(args))
+    unused = {*empty_unnamed_columns(table.frame), *row_number_columns(table.frame)}
+    frame = pd.DataFrame(table.frame[[c for c in table.frame.columns if c not in unused]])
+    proposal = _proposed_schema(frame, args)
     schema = proposal.to_json()
     file_format = table.format.to_json()
     if file_format:
         schema = {**schema, "file": file_format}
     print(json.dumps(schema, indent=2, ensure_ascii=False))
+    for doubt in table.doubts:
+        print_message("note", _doubt_message(doubt))
     if "file" in schema and args.file is None:
         print_message(
             "note",
             f"the file seems to be {table.description}, by all of its rows: check that this is so",
         )
-    _print_proposal_notes(proposal, table)
+    _print_proposal_notes(proposal, frame)
     if args.peek:
         print_message(
             "note",
@@ -118,24 +125,29 @@ def execute(args: Namespace) -> None:
         )
 
 
-def _stated_format(args: Namespace) -> TextFormat | None:
-    """Return the text file's format, as `--file` states it; None where it is not given."""
-    return (
-        None
-        if args.file is None
-        else text_format_from_json(
-            read_json(BytesIO(args.file.encode(errors="surrogateescape")), "--file")
-        )
-    )
+def _stated_settings(args: Namespace) -> Any:
+    """Return what `--file` states of the file, as the entry "file" of a schema."""
+    if args.file is None:
+        return {}
+    settings = read_json(BytesIO(args.file.encode(errors="surrogateescape")), "--file")
+    text_format_from_json(settings)
+    return settings
 
 
-def _print_proposal_notes(proposal: Proposal, table: LoadedTable) -> None:
+def _doubt_message(doubt: Doubt) -> str:
+    """Return a doubt in words, with the statement that would read the file otherwise."""
+    if not doubt.statement:
+        return doubt.text
+    return f"{doubt.text}; otherwise --file '{json.dumps(doubt.statement, ensure_ascii=False)}'"
+
+
+def _print_proposal_notes(proposal: Proposal, frame: pd.DataFrame) -> None:
     """Print which columns are left out and why, and what is to be known of the others."""
     for reason, names in proposal.names_by_reason.items():
         print_message("note", f"left out: {join_column_names(names)}: {reason}")
-    cells_by_name = dict(zip(map(str, table.frame.columns), table.frame.items(), strict=True))
+    cells_by_name = {str(name): cells for name, cells in frame.items()}
     for name, entry in proposal.columns.items():
-        _, cells = cells_by_name[name]
+        cells = cells_by_name[name]
         notes = [*reading_notes(proposal.guesses[name], cells)]
         if proposal.peeked and has_crowded_bin(name, cells, entry):
             notes.append(CROWDED_BIN_NOTE)
@@ -143,12 +155,11 @@ def _print_proposal_notes(proposal: Proposal, table: LoadedTable) -> None:
             print_message("note", f"column {name!r}: {note}")
 
 
-def _proposed_schema(table: LoadedTable, args: Namespace) -> Proposal:
+def _proposed_schema(frame: pd.DataFrame, args: Namespace) -> Proposal:
     """Return the proposed schema, with progress by columns after a first line.
 
     Progress where even one column takes long.
     """
-    frame = table.frame
     rows, columns = frame.shape
     if frame.size >= SLOW_CELL_COUNT:
         print_message(
@@ -177,7 +188,7 @@ def _measure_schema(args: Namespace) -> None:
     if args.epsilon is None or args.delta is None or not args.ledger:
         raise InputError("--private needs --epsilon, --delta and --ledger")
     ledger_fields = ledger_request_fields(args)
-    format = _stated_format(args) or DEFAULT_TEXT_FORMAT
+    format = text_format_from_json(_stated_settings(args))
     table = load_table(args.table, format=format)
     request = SchemaRequest(
         **table_request_fields(table, args.table, format),

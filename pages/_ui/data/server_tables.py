@@ -17,7 +17,8 @@ from dpcore.data.readers import MAX_UPLOADED_CELLS, TABLE_ENDINGS, LoadedTable
 from dpcore.data.sources.open_source import is_large_table
 from dpcore.data.sources.parquet_source import ParquetSource
 from dpcore.data.sources.text_source import TextSource
-from dpcore.data.text_file import OpenQuotesError, guess_text_format
+from dpcore.data.text_file import OpenQuotesError
+from dpcore.data.text_shape import guess_text_format
 from dpcore.schema.text_format import DEFAULT_TEXT_FORMAT, TextFormat
 
 from ..jobs.table_changes import UPLOAD_PROBLEM_KEY, start_table_upload
@@ -134,7 +135,7 @@ def _table_in_parts(path: Path, root: Path | None, job: Job, format: TextFormat 
     job.report_progress(0.0, "The first rows are read")
     if format is None and path.suffix.lower() in TEXT_EXTENSIONS and path.is_file():
         with server_paths.open_unchanging_file(path, root) as file:
-            format = guess_text_format(BytesIO(file.read(MAX_FORMAT_GUESS_BYTES)))
+            format = guess_text_format(BytesIO(file.read(MAX_FORMAT_GUESS_BYTES))).format
     format = format or DEFAULT_TEXT_FORMAT
     source = source_at(path, format)
     try:

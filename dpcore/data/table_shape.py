@@ -1,0 +1,226 @@
+"""Guesses at the shape of a table, while exploring: which line holds the names, which are no rows.
+
+Each guess comes with a doubt that says what was assumed, and the statement that reads it otherwise.
+A release guesses nothing: it follows the statement "file" of the schema.
+"""
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+
+import pandas as pd
+
+from ..core.types import Json, Texts, frozen
+from ..schema.text_format import FIRST_LINE, NO_HEADER, TextFormat
+from .input_files import ROW_NUMBER_NAME, is_default_name
+
+MAX_SHAPE_LINES = 200  # lines at a table's start that its shape is guessed from
+MAX_END_LINES = 12  # and at its end
+MAX_LINES_ABOVE = 15  # lines above the names
+MIN_NUMBER_SHARE = 0.8  # of the values of a column of numbers
+MIN_REPEATS = 2  # times that a value occurs below the first line, if it is a value there too
+PREVIEW_LINES = 10  # that a person is shown
+NUMBER_PATTERN = re.compile(r"[-+(]?[$€£]?\d[\d.,\s]*%?\)?(?:[eE][-+]?\d+)?")
+DATE_PATTERN = re.compile(r"\d{1,4}[-/.]\d{1,2}[-/.]\d{1,4}.*")
+E_MAIL_PATTERN = re.compile(r"[^@\s]+@[^@\s]+\.\w+")
+END_PATTERN = re.compile(
+    r"\W*(?:grand |sub)?(?:totals?|sum|sums|notes?|source|sources|footnotes?|summe|gesamt|quelle|"
+    r"insgesamt|anmerkung|hinweis|suma|fuente|nota|fonte|somme|remarque)\b.*",
+    re.IGNORECASE,
+)
+Line = Sequence[str]
+
+
+@frozen
+class Doubt:
+    """A doubt about how a file was read: its kind, and a text that says what was assumed.
+
+    `statement` is the part of the schema's "file" that would read it otherwise, empty if there is
+    none.
+    """
+
+    kind: str
+    text: str
+    statement: Json
+
+
+@frozen
+class ShapeGuess:
+    """A guess at the format of a file, with its doubts, and its first lines as they were read."""
+
+    format: TextFormat
+    doubts: tuple[Doubt, ...] = ()
+    preview: tuple[Texts, ...] = ()
+
+
+def guess_lines(
+    format: TextFormat, lines: Sequence[Line], end: Sequence[Line], stated: Iterable[str]
+) -> ShapeGuess:
+    """Return a format with its header and end guessed, where these are not stated.
+
+    Args:
+        format: The format as far as it is known.
+        lines: The cells of the first lines, of all of them from the first on.
+        end: The cells of the last lines.
+        stated: The names of the settings that a person stated.
+
+    """
+    doubts = []
+    if "header" not in stated:
+        header, doubts = _guess_header(lines)
+        format = replace(format, header=header)
+    if format.header == NO_HEADER and not format.width:
+        format = replace(format, width=_usual_width(lines))
+    if "skip_end" not in stated:
+        skip_end = _guess_skip_end(end, _usual_width(lines))
+        if skip_end:
+            text = f"the last {skip_end} lines look like totals or notes, and are left out"
+            doubts.append(Doubt("skip_end", text, {"skip_end": 0}))
+        format = replace(format, skip_end=skip_end)
+    preview = tuple(tuple(line) for line in lines[:PREVIEW_LINES])
+    return ShapeGuess(format, tuple(doubts), preview)
+
+
+def empty_unnamed_columns(frame: pd.DataFrame) -> Texts:
+    """Return the columns without a name in the header and without a value in any row."""
+    return tuple(
+        str(name)
+        for position, (name, cells) in enumerate(frame.items(), start=1)
+        if is_default_name(str(name), position) and _is_empty(cells)
+    )
+
+
+def row_number_columns(frame: pd.DataFrame) -> Texts:
+    """Return the first column if it has no name in the header, and counts the rows."""
+    if not len(frame.columns) or frame.columns[0] != ROW_NUMBER_NAME or len(frame) < 2:
+        return ()
+    texts = [str(cell).strip() for cell in frame.iloc[:, 0]]
+    if not all(re.fullmatch(r"[0-9]{1,18}", text) for text in texts):
+        return ()
+    numbers = [int(text) for text in texts]
+    rises = all(later > earlier for earlier, later in zip(numbers, numbers[1:], strict=False))
+    return (ROW_NUMBER_NAME,) if rises else ()
+
+
+def doubts_about_empty_columns(frame: pd.DataFrame) -> list[Doubt]:
+    """Return the doubts about columns that are not proposed as they hold nothing of a person."""
+    doubts = []
+    empty = empty_unnamed_columns(frame)
+    if empty:
+        text = f"left out, as they have neither a name nor a value: {', '.join(empty)}"
+        doubts.append(Doubt("empty_columns", text, {}))
+    if row_number_columns(frame):
+        text = f"the first column counts the rows; it is called {ROW_NUMBER_NAME} and left out"
+        doubts.append(Doubt("row_numbers", text, {}))
+    return doubts
+
+
+def _is_empty(cells: pd.Series) -> bool:
+    return all(cell is None or not str(cell).strip() for cell in cells)
+
+
+def _guess_header(lines: Sequence[Line]) -> tuple[int | str, list[Doubt]]:
+    """Return the line of the names, and the doubts about it."""
+    places = [place for place, line in enumerate(lines) if _filled(line)]
+    if not places:
+        return FIRST_LINE, []
+    first = places[0]
+    position = 0
+    usual = _usual_filled(lines)
+    while position + 1 < min(len(places), MAX_LINES_ABOVE) and _is_above_names(
+        lines[places[position]], lines[places[position + 1]], usual
+    ):
+        position += 1
+    place = places[position]
+    below = [lines[later] for later in places[position + 1 :]]
+    if position == 0 and _looks_like_row(lines[place], below):
+        text = "line 1 looks like a row, not like names, so that the columns are called c1, c2, …"
+        return NO_HEADER, [Doubt("header", text, {"header": first + 1})]
+    if position == 0:
+        return FIRST_LINE, []
+    text = f"line {place + 1} is read as the names; the lines above it look like a title"
+    kind = "title"
+    if len(_filled(lines[places[position - 1]])) > 1:
+        text = f"line {place + 1} is read as the names, the line above it as groups of them"
+        kind = "two_line_header"
+    return place + 1, [Doubt(kind, text, {"header": first + 1})]
+
+
+def _is_above_names(line: Line, next_line: Line, usual: int) -> bool:
+    """Return whether a line is a title, or holds names of groups of columns."""
+    filled = len(_filled(line))
+    if usual < 2 or filled >= usual:
+        return False
+    if filled == 1:
+        return bool(line[0].strip()) or len(line) > 2
+    has_gap = any(not cell.strip() for cell in line[1:usual])
+    is_fuller = len(_filled(next_line)) > filled
+    return has_gap and is_fuller and not any(_is_value(cell) for cell in _filled(next_line))
+
+
+def _looks_like_row(line: Line, below: Sequence[Line]) -> bool:
+    """Return whether a line is more like the rows below it than like names of columns."""
+    for_row = 0
+    for_names = 0
+    year_names = _are_rising_numbers(line)
+    for position, cell in enumerate(line):
+        text = cell.strip()
+        values = [row[position].strip() for row in below if position < len(row)]
+        values = [value for value in values if value]
+        if not text or not values:
+            continue
+        numbers = sum(_is_value(value) for value in values)
+        if _is_value(text):
+            for_row += 0 if year_names else 1
+        elif numbers >= MIN_NUMBER_SHARE * len(values):
+            for_names += 1
+        elif values.count(text) >= min(MIN_REPEATS, max(1, len(values) // 4)):
+            for_row += 1
+    return for_row > for_names
+
+
+def _are_rising_numbers(line: Line) -> bool:
+    """Return whether the numbers in a line are years or counts, as names of columns are."""
+    texts = [text for text in _filled(line) if re.fullmatch(r"\d{1,4}", text)]
+    numbers = [int(text) for text in texts]
+    steps = {later - earlier for earlier, later in zip(numbers, numbers[1:], strict=False)}
+    return len(numbers) >= 3 and len(steps) == 1 and steps.pop() > 0
+
+
+def _guess_skip_end(end: Sequence[Line], width: int) -> int:
+    """Return the number of last lines that are totals, notes, or empty lines above these."""
+    skipped = 0
+    for place, line in enumerate(reversed(end), start=1):
+        filled = _filled(line)
+        is_note = width > 1 and len(filled) == 1 and END_PATTERN.fullmatch(filled[0])
+        is_total = width > 1 and filled and END_PATTERN.fullmatch(line[0].strip())
+        if is_note or is_total:
+            skipped = place
+        elif filled:
+            break
+    while skipped and skipped < len(end) and not _filled(end[-skipped - 1]):
+        skipped += 1
+    return skipped
+
+
+def _usual_width(lines: Sequence[Line]) -> int:
+    """Return the number of cells that most lines have."""
+    widths = Counter(len(line) for line in lines if _filled(line))
+    return widths.most_common(1)[0][0] if widths else 0
+
+
+def _usual_filled(lines: Sequence[Line]) -> int:
+    """Return the number of cells that are not empty in most lines."""
+    counts = Counter(len(_filled(line)) for line in lines if _filled(line))
+    return counts.most_common(1)[0][0] if counts else 0
+
+
+def _filled(line: Line) -> list[str]:
+    return [cell.strip() for cell in line if cell.strip()]
+
+
+def _is_value(text: str) -> bool:
+    """Return whether a text is a number, a date or an e-mail address, as names are not."""
+    patterns = (NUMBER_PATTERN, DATE_PATTERN, E_MAIL_PATTERN)
+    return any(pattern.fullmatch(text.strip()) for pattern in patterns)
