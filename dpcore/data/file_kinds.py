@@ -81,7 +81,13 @@ AMBIGUOUS_SIGNATURES = {
     b"PAR1": PARQUET,
     b"MZ": PROGRAM,
 }
-KIND_BY_MARKUP = {b"<!doctype html": HTML, b"<html": HTML, b"<?xml": XML}
+KIND_BY_MARKUP = {
+    b"<!doctype html": HTML,
+    b"<html": HTML,
+    b"<head>": HTML,
+    b"<table": HTML,
+    b"<?xml": XML,
+}
 KIND_BY_ARCHIVE_MEMBER = {  # names within an archive
     b"xl/": EXCEL,
     b"word/": WORD,
