@@ -29,6 +29,8 @@ if is_public_table(current):
     draw_table_header(current)
     public_view.draw_public_view(current)
     st.stop()
+if not is_stakeholder_view():
+    table_choice.draw_reading_doubts(current)
 try_slot = decisions.draw_decisions(current)
 draw_table_header(current)  # once it is known who is protected
 is_schema_hidden = decisions.must_hide_schema(current)

@@ -160,7 +160,12 @@ def _is_above_names(line: Line, next_line: Line, usual: int) -> bool:
 
 
 def _looks_like_row(line: Line, below: Sequence[Line]) -> bool:
-    """Return whether a line is more like the rows below it than like names of columns."""
+    """Return whether a line is more like the rows below it than like names of columns.
+
+    Lines that repeat it do not count, as files put together repeat their names.
+    """
+    if len(line) > 1:
+        below = [row for row in below if list(row) != list(line)]
     for_row = 0
     for_names = 0
     year_names = _are_rising_numbers(line)

@@ -84,9 +84,7 @@ def test_a_file_of_another_kind_is_named_and_nothing_of_it_is_guessed(
 ):
     if any(kind == right and name.endswith(ending) for right, ending in RIGHT):
         return
-    monkeypatch.setattr(
-        text_file, "count_cells", lambda *_: pytest.fail("a delimiter was guessed")
-    )
+    monkeypatch.setattr(text_file, "count_cells", lambda *_: pytest.fail("a delimiter was guessed"))
     (tmp_path / name).write_bytes(KINDS[kind])
     ways = [lambda: load_table(tmp_path / name), lambda: load_table(io.BytesIO(KINDS[kind]), name)]
     if not name.endswith(".xlsx"):

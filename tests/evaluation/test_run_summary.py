@@ -71,10 +71,11 @@ def test_scores_take_the_place_of_errors_in_the_json_alone(run):
 
 def test_a_summary_travels_between_processes_without_the_statistics_of_its_plan(run):
     assert any(event.statistic is not None for event in run.plan.planned_events)
-    summary = pickle.loads(pickle.dumps(run.summarise()))
-    assert all(event.statistic is None for event in summary.planned_events)
-    assert summary == run.summarise()
-    assert summary.promise.max_guess_probability() == approx(run.promise.max_guess_probability())
+    summary = run.summarise()
+    arrived = pickle.loads(pickle.dumps(summary))
+    assert all(event.statistic is None for event in arrived.planned_events)
+    assert arrived == summary
+    assert arrived.promise.max_guess_probability() == approx(run.promise.max_guess_probability())
 
 
 def test_errors_of_points_are_no_errors_of_queries(run):

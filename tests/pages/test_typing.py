@@ -92,6 +92,7 @@ def test_what_is_typed_into_the_grid_is_used_at_once(monkeypatch):
         "read": "any case",
     }
     assert typed("when", what_it_is="weekday of d/m/y")["values"][0] == "Mon"
+    typed("rare", what_it_is="whole numbers")
     assert typed("rare", public_values_or_range="measured privately, 4 groups") == private(
         "integer", bins=4
     )

@@ -108,6 +108,8 @@ def entry_from_row(
     text = (
         "" if pd.isna(row["public values or range"]) else str(row["public values or range"]).strip()
     )
+    if kind == "categorical" and old_entry.get("ordered") and RANGE_PATTERN.fullmatch(text):
+        kind = "integer"  # a range says that few whole numbers are not a list of categories
     spec = {"kind": kind} | ({"read": read} if read else {})
     is_same_reading = (kind, read) == (old_entry.get("kind"), old_entry.get("read", ""))
     if is_same_reading:

@@ -82,6 +82,8 @@ def table_from_loaded(
         uploaded=True,
         guesses=proposal.guesses,
         text_format=loaded_table.format,
+        doubts=loaded_table.doubts,
+        first_lines=loaded_table.preview,
         sha256=loaded_table.sha256,
         large_table=large_table,
         progress=report_checked,

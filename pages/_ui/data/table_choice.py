@@ -5,10 +5,12 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import pandas as pd
 import streamlit as st
 from streamlit.runtime.uploaded_file_manager import DeletedFile
 
 from dpcore import InputError, read_json
+from dpcore.core.types import Json
 from dpcore.schema.text_format import DELIMITER_NAMES, ENCODING_NAMES
 
 from ..components import inline_container
@@ -128,15 +130,56 @@ def draw_format_choices(current: Table) -> None:
                     button_text,
                     key=f"again-{button_text}",
                     on_click=_read_again,
-                    args=(name, value),
+                    args=({name: value},),
                 )
 
 
-def _read_again(name: str, value: Any) -> None:
-    """Read the text file in use once more, with one property of its format changed."""
+def draw_reading_doubts(current: Table) -> None:
+    """Draw what was assumed of the file's shape, one click each to read it otherwise.
+
+    Below it stand the file's first lines as they were read.
+    """
+    if not current.doubts:
+        return
+    with st.container(border=True, key="reading-doubts"):
+        st.markdown("**Is the file read as it should be?**")
+        for doubt in current.doubts:
+            text = escape_markdown(printable_text(doubt.text), 400)
+            st.markdown(f"{text[:1].upper()}{text[1:]}.")
+            if doubt.statement:
+                st.button(
+                    _reading_text(doubt.statement),
+                    key=f"doubt-{doubt.kind}",
+                    on_click=_read_again,
+                    args=(doubt.statement,),
+                )
+        if current.first_lines:
+            with st.expander("The file's first lines"):
+                lines = pd.DataFrame(current.first_lines)
+                lines.index = pd.RangeIndex(1, len(lines) + 1, name="line")
+                st.dataframe(lines.map(lambda cell: printable_text(str(cell))))
+
+
+def _reading_text(settings: Json) -> str:
+    """Return what a click does that reads a file with these settings, in words."""
+    if "header" in settings:
+        return f"No, line {settings['header']} holds the names"
+    if "skip_end" in settings:
+        return "No, these lines are rows"
+    if "sheet" in settings:
+        return f"Take the sheet {escape_markdown(printable_text(settings['sheet']), 60)}"
+    if "encoding" in settings:
+        return f"Read as {ENCODING_NAMES.get(settings['encoding'], settings['encoding'])}"
+    if settings.get("delimiter"):
+        return f"Separate by {DELIMITER_NAMES[settings['delimiter']]}"
+    return "No, spaces are part of the values"
+
+
+def _read_again(settings: Json) -> None:
+    """Read the file in use once more, with some settings of its format changed."""
     current = whole_table()
     uploaded = st.session_state.get("upload")
-    format = replace(current.text_format, **{name: value})
+    format = replace(current.text_format, **settings)
     keys = (server_tables.PATH_WIDGET_KEY, server_tables.FILE_WIDGET_KEY)
     matching_keys = [
         key for key in keys if Path(st.session_state.get(key) or "").name == current.name

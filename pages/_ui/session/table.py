@@ -14,9 +14,10 @@ import pandas as pd
 
 from dpcore import Domain, InputError, PrivacyUnit, domain_from_json, domain_to_json
 from dpcore.core.job import StatusCallback
-from dpcore.core.types import ignore_progress
+from dpcore.core.types import Texts, ignore_progress
 from dpcore.data.sources.gathered_counts import GatheredCounts
 from dpcore.data.sources.source import Source
+from dpcore.data.table_shape import Doubt
 from dpcore.schema.inference.default_columns import choose_default_columns
 from dpcore.schema.inference.infer_schema import ColumnGuess
 from dpcore.schema.inference.proposal import has_crowded_bin
@@ -88,6 +89,8 @@ class Table:
     large_table: LargeTable | None = None
     counts: CountsByColumns = field(default_factory=dict)
     text_format: TextFormat = DEFAULT_TEXT_FORMAT
+    doubts: tuple[Doubt, ...] = ()  # about how the file was read
+    first_lines: tuple[Texts, ...] = ()  # as they were read, where that was guessed
     sha256: str = ""  # of the bytes of the file it was read from, by which a ledger knows it
     partial_schema: PartialSchema | None = None
     trial: SchemaTrial | None = None

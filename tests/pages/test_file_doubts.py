@@ -1,0 +1,43 @@
+"""The Data page says what it assumed of a file's shape, and one click reads the file otherwise."""
+
+from pages._ui.data import table_choice
+from tests.pages.headless import button_labels, click, run_until_settled, table
+from tests.pages.test_data import opened
+
+TITLED = b"Staff of 2026,\nname,hours\n" + b"Ann,38\nBo,40\nCy,20\n" * 10
+PLAIN = b"name,hours\n" + b"Ann,38\nBo,40\nCy,20\n" * 10
+
+
+def test_a_title_above_the_names_is_a_doubt_that_one_click_settles():
+    app = opened(TITLED)
+    assert list(table(app).frame.columns) == ["name", "hours"]
+    assert [doubt.kind for doubt in table(app).doubts] == ["title"]
+    assert "No, line 1 holds the names" in button_labels(app)
+    click(app, "No, line 1 holds the names")
+    run_until_settled(app)
+    assert table(app).text_format.header == 1
+    assert "Staff of 2026" in table(app).frame.columns
+    assert table(app).doubts == ()
+
+
+def test_a_plain_file_raises_no_doubt():
+    app = opened(PLAIN)
+    assert table(app).doubts == ()
+    assert not [label for label in button_labels(app) if label.startswith("No,")]
+
+
+def test_a_file_put_together_from_two_has_names_all_the_same():
+    app = opened(PLAIN * 2)
+    assert list(table(app).frame.columns) == ["name", "hours"]
+
+
+def test_every_statement_of_a_doubt_has_words():
+    for statement, words in (
+        ({"skip_end": 0}, "rows"),
+        ({"sheet": "A_b"}, "A\\_b"),
+        ({"encoding": "windows-1252"}, "Windows-1252"),
+        ({"delimiter": ";"}, "semicolons"),
+        ({"spaces": ""}, "spaces"),
+        ({"spaces": "", "delimiter": ","}, "commas"),
+    ):
+        assert words in table_choice._reading_text(statement)
