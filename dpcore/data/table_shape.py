@@ -76,6 +76,8 @@ def guess_lines(
         skip_end = _guess_skip_end(end, _usual_width(lines))
         if skip_end:
             text = f"the last {skip_end} lines look like totals or notes, and are left out"
+            if skip_end == 1:
+                text = "the last line looks like a total or a note, and is left out"
             doubts.append(Doubt("skip_end", text, {"skip_end": 0}))
         format = replace(format, skip_end=skip_end)
     preview = tuple(tuple(line) for line in lines[:PREVIEW_LINES])

@@ -49,6 +49,7 @@ IN_PARTS_STORAGE_TEXT = (
     "for "
     "this session. They go within two minutes after you close the tab."
 )
+MAX_DOUBT_CHARS = 400
 WRITTEN_KEY = (
     "_constraints-written"  # what the table said when it was written into the field, and into which
 )
@@ -144,7 +145,8 @@ def draw_reading_doubts(current: Table) -> None:
     with st.container(border=True, key="reading-doubts"):
         st.markdown("**Is the file read as it should be?**")
         for doubt in current.doubts:
-            text = escape_markdown(printable_text(doubt.text), 400)
+            line = printable_text(doubt.text, MAX_DOUBT_CHARS)
+            text = escape_markdown(line, MAX_DOUBT_CHARS)
             st.markdown(f"{text[:1].upper()}{text[1:]}.")
             if doubt.statement:
                 st.button(
@@ -165,7 +167,7 @@ def _reading_text(settings: Json) -> str:
     if "header" in settings:
         return f"No, line {settings['header']} holds the names"
     if "skip_end" in settings:
-        return "No, these lines are rows"
+        return "No, leave no line out"
     if "sheet" in settings:
         return f"Take the sheet {escape_markdown(printable_text(settings['sheet']), 60)}"
     if "encoding" in settings:
