@@ -35,7 +35,7 @@ class Promise:
 
     @classmethod
     def of_plan(cls, plan: Plan, *, adaptive: bool) -> "Promise":
-        """Return the promise of a plan, before or after it is carried out."""
+        """Return the promise of a plan; of an adaptive one, for the worst path it may take."""
         return cls(plan.budget.epsilon, plan.budget.delta, worst_case_events(plan, adaptive))
 
     @classmethod

@@ -104,7 +104,7 @@ class MixtureFit:
         self._recompute_distributions()
 
     def _recompute_distributions(self) -> None:
-        """Compute p, its logarithm, and the weights from the parameters."""
+        """Compute p and its logarithm from the logits; the weights are even."""
         x = self.logits.forward()
         x = x - self._combine_by_column(np.maximum, x)
         self.log_p = x - np.log(self._combine_by_column(np.add, np.exp(x)))

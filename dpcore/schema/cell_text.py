@@ -162,6 +162,7 @@ def _zoned_time_text(times: pd.DatetimeIndex, index: int) -> str:
 
 
 def _is_missing(value: object) -> bool:
+    """Return whether a value is None, NaN, NA or NaT, as no text is."""
     return (
         value is None
         or value is pd.NA

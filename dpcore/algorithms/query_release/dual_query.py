@@ -168,8 +168,8 @@ class DQRS(DualQuery):
         """
         T, s = self._rounds_and_samples(problem, budget)
 
-        def expected_charges_at(log_step: float) -> _ExpectedCharges:
-            return _ExpectedCharges(problem, budget, T.value, s.value, math.exp(log_step))
+        def expected_charges_at(log_step: float) -> _ExpectedEvents:
+            return _ExpectedEvents(problem, budget, T.value, s.value, math.exp(log_step))
 
         def fits(log_step: float) -> bool:
             return bool(expected_charges_at(log_step).cost <= ROUNDING_MARGIN)
@@ -188,7 +188,7 @@ class DQRS(DualQuery):
         player = _RowPlayer(problem, self.memory, self.seconds)
         eta = plan["eta"]
         s = plan["samples"]
-        expected_charges = _ExpectedCharges(
+        expected_charges = _ExpectedEvents(
             problem, plan.budget, plan["rounds"], s, eta * problem.width
         )
         draws = player.uniform_draws(s, rng)
@@ -213,7 +213,7 @@ class DQRS(DualQuery):
             yield player.add_response(draws, rng, int(is_kept.sum()))
 
 
-class _ExpectedCharges:
+class _ExpectedEvents:
     """The expected planned events of DQRS at step size ηw.
 
     Rounds 2..T that reuse draws, and fresh draws of each round.

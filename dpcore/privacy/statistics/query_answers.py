@@ -62,10 +62,7 @@ class WorkloadStatistic(Statistic):
         require_wide_range(getattr(self, "_range", 0.0))  # a single query's own
 
     def on_grid(self, n: int) -> tuple[Any, float]:
-        """Return the statistic of the workload on its grid, and the grid's step.
-
-        Its entries are those of the grid.
-        """
+        """Return the statistic with its query entries rounded to the grid, and the grid's step."""
         workload, spacing = workload_on_grid(self.workload, n)
         return replace(self, workload=workload), spacing  # type: ignore[type-var]
 

@@ -308,9 +308,9 @@ def unusable_error(path: Path, reason: object) -> UnusableLedgerError:
 
 
 def open_ledger_companion(path: str | Path, mode: str) -> IO[Any]:
-    """Open a regular file beside a ledger to read ("rb") or write.
+    """Open the regular file at a path, one that stands beside a ledger, to read ("rb") or write.
 
-    OSError for a link or anything else.
+    Raises OSError for a link or a device.
     """
     flags = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
     handle = os.open(

@@ -201,7 +201,7 @@ def _guess_date(
     if not orders:
         return None
     parts = [
-        part for part in DATE_PARTS if _readings_differ(f"{part} of {orders[0]}", texts)
+        part for part in DATE_PARTS if _has_different_readings(f"{part} of {orders[0]}", texts)
     ] or DATE_PARTS[:1]
     unambiguous_parts = tuple(
         part for part in parts if len(orders) == 1 or part in ("year", "hour")
@@ -326,7 +326,7 @@ def _has_leading_zeros(column_texts: ColumnTexts) -> bool:
     return any(LEADING_ZERO_TEXT.fullmatch(text) for text in column_texts.texts)
 
 
-def _readings_differ(reading: str, texts: Sequence[str]) -> bool:
+def _has_different_readings(reading: str, texts: Sequence[str]) -> bool:
     """Return whether a reading makes at least two different values of the texts."""
     read_text = category_of_cell if reads_categories(reading) else parse_cell_number
     return len({read_text(text, reading) for text in texts}) > 1

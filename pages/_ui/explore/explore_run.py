@@ -106,7 +106,10 @@ def start_runs(table: Table, run_settings: RunSettings) -> RunWithReplays:
 
 
 def watch_first_run(runs: RunWithReplays) -> RunJob:
-    """Wait a moment for the first run, drawing its curve so far if it is longer; return its job."""
+    """Wait a moment for the first run, submit the replays, and return the first run's job.
+
+    Its curve so far is drawn while it takes longer.
+    """
     wait_or_draw_progress(
         runs.group, "explore", draw_partial=lambda: _draw_curve_so_far(runs.first_job)
     )

@@ -85,7 +85,7 @@ def draw_measurement_preview(measurement: SchemaMeasurement) -> None:
     column_costs.draw_column_costs(cost_rows)
 
 
-def total_epsilon(ready: PreparedRelease) -> float:
+def reserved_epsilon(ready: PreparedRelease) -> float:
     """Return the ε reserved: all that schema and algorithm may ever spend."""
     budget = ready.request.budget
     return additive_accounting(budget).of_events(ready.events).epsilon(budget.delta)

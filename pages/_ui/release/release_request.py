@@ -394,7 +394,7 @@ def draw_plan_details(ready: PreparedRelease, plan_key: tuple) -> None:
     measurement = ready.schema_measurement
     if measurement is not None:
         measured_release.draw_measurement_preview(measurement)
-        costs = f"Schema and algorithm may cost ε = {measured_release.total_epsilon(ready):.6g}"
+        costs = f"Schema and algorithm may cost ε = {measured_release.reserved_epsilon(ready):.6g}"
         accounting = measurement.split.accounting.name
     else:
         costs = f"The plan costs ε = {plan.accountant.epsilon(budget.delta):.6g}"

@@ -5,7 +5,7 @@ import math
 import numpy as np
 
 from dpcore import ALGORITHMS, Budget, Marginals, QueryRelease, Run
-from dpcore.algorithms.query_release.dual_query import _ExpectedCharges, _RowPlayer
+from dpcore.algorithms.query_release.dual_query import _ExpectedEvents, _RowPlayer
 from dpcore.privacy.accounting import BoundedRange, PureAccountant, ZcdpAccountant
 from tests.small_problems import (
     D324,
@@ -62,7 +62,7 @@ def test_dqrs_expects_to_spend_its_budget_and_never_needs_more_than_dualquery(wh
     chosen = {"rounds": 40, "samples": 10}
     plan = plan_of("dqrs", problem, budget, **chosen)
     assert plan["eta"] >= plan_of("dualquery", problem, budget, **chosen)["eta"] * (1 - 1e-5)
-    expected = _ExpectedCharges(problem, budget, 40, 10, plan["eta"] * problem.workload.width)
+    expected = _ExpectedEvents(problem, budget, 40, 10, plan["eta"] * problem.workload.width)
     assert 0.5 < expected.cost <= 1
     assert (expected.fresh_draws <= 10).all()
     assert expected.bit_count == 10 * expected.reuses.sum()
@@ -76,7 +76,7 @@ def test_dqrs_is_charged_for_bits_and_for_what_they_reject(seed):
     run = Run(
         ALGORITHMS["dqrs"](rounds=150, samples=6), problem, rows, Budget(0.2, 1e-6), seed=seed
     ).finish()
-    expected = _ExpectedCharges(problem, run.budget, 150, 6, run.plan["eta"])
+    expected = _ExpectedEvents(problem, run.budget, 150, 6, run.plan["eta"])
     events = list(run.events)
     t = 2
     kept = 0
