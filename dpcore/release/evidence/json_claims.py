@@ -283,6 +283,8 @@ COLUMN_CHECK = object_check(
         "high": BOUND_CHECK,
         "read": text_check(),
         "unreadable": text_check(),
+        "missing_codes": list_check(VALUE_CHECK, min_count=1),
+        "same": mapping_check(list_check(LONG_TEXT_CHECK), MAX_LIST_ITEMS),
     },
 )
 SCHEMA_CHECK = object_check(

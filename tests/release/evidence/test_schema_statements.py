@@ -1,0 +1,73 @@
+"""Whatever a schema may state of its file and columns, a release of it is found sound."""
+
+import shutil
+import subprocess
+import sys
+
+import pytest
+
+from dpcore.cli import main
+from dpcore.release.evidence.json_claims import SCHEMA_CHECK
+from dpcore.release.evidence.recount import WrongError
+from dpcore.schema.schema_json import COLUMN_KEYS, domain_from_json, domain_to_json
+from tests.small_problems import parametrize, write_json
+
+SCHEMA = {
+    "columns": {
+        "age": {
+            "kind": "integer",
+            "low": 20,
+            "high": 89,
+            "bins": 7,
+            "missing": "category",
+            "missing_codes": [-9, "refused"],
+            "unreadable": "missing",
+            "out_of_range": "clip",
+        },
+        "sex": {
+            "kind": "categorical",
+            "values": ["Male", "F"],
+            "same": {"Male": ["M", "m"]},
+            "ordered": True,
+        },
+        "born": {"kind": "integer", "low": 1940, "high": 1999, "read": "year of d/m/y"},
+    },
+    "file": {"delimiter": ";", "header": 2, "skip_end": 1, "spaces": "after"},
+}
+INPUT_ONLY_KEYS = {"bins", "size"}  # which a schema that is written says by edges, low and high
+ROWS = "".join(
+    f"{20 + i % 60 if i % 9 else -9};{'MmF'[i % 3]};1.2.{40 + i % 50}\n" for i in range(300)
+)
+TEXT = f"Staff\nage;sex;born\n{ROWS}Total;300;\n"
+
+
+def test_a_schema_that_states_all_that_one_can_is_known_to_the_verifier():
+    written = domain_to_json(domain_from_json(SCHEMA))
+    keys = set().union(*written["columns"].values())
+    assert keys == COLUMN_KEYS - INPUT_ONLY_KEYS, "a new statement belongs into this test"
+    SCHEMA_CHECK(written, "schema")
+
+
+@parametrize("entry", [{"missing_codes": [[1]]}, {"same": {"F": [1]}}, {"same": ["F"]}])
+def test_a_statement_of_another_form_is_refused(entry):
+    written = domain_to_json(domain_from_json(SCHEMA))
+    written["columns"]["sex"] |= entry
+    with pytest.raises(WrongError):
+        SCHEMA_CHECK(written, "schema")
+
+
+def test_a_release_of_it_is_sound(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "t.csv").write_text(TEXT)
+    write_json(tmp_path / "s.json", SCHEMA)
+    arguments = "release t.csv --schema s.json --queries marginals:1 --algorithm gaussian_maxent"
+    arguments += " --epsilon 1 --delta 1e-6 --ledger l.sqlite --dataset d --out out"
+    assert main([*arguments.split(), "--total-epsilon", "3", "--total-delta", "1e-5"]) == 0
+    shutil.copy("out/verify.py", "verify.py")
+    checked = subprocess.run(
+        [sys.executable, "-I", "verify.py", "out", "--ledger", "l.sqlite"],
+        capture_output=True,
+        text=True,
+    )
+    assert "FAIL" not in checked.stdout + checked.stderr, checked.stdout
+    assert checked.returncode == 0
