@@ -4,7 +4,6 @@ import json
 import os
 import re
 import stat
-import unicodedata
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -13,6 +12,7 @@ from typing import BinaryIO
 import pandas as pd
 
 from ..core.errors import InputError
+from ..schema.column_readings import comparable_name
 
 MAX_COLUMNS = 20_000
 ROW_NUMBER_NAME = "row"  # of a first column without a name
@@ -116,7 +116,7 @@ def column_names(header: Sequence[object]) -> tuple[str, ...]:
 
     Raises InputError for too many columns, or a name that two have.
     """
-    stated_names = [unicodedata.normalize("NFC", str(cell)).strip() for cell in header]
+    stated_names = [comparable_name(str(cell)) for cell in header]
     taken = set(stated_names)
     names = []
     for position, name in enumerate(stated_names, start=1):

@@ -37,7 +37,7 @@ from .input_files import (
     read_bytes,
     reader_errors_as_input_error,
 )
-from .sheet_table import guess_sheet_format, read_sheet_table
+from .sheet_table import read_guessed_sheet_table, read_sheet_table
 from .table_shape import Doubt, ShapeGuess, doubts_about_empty_columns
 from .text_file import OpenQuotesError, TextRows
 from .text_shape import guess_text_format
@@ -130,10 +130,7 @@ def load_table(
             reading = LoadedTable(_read_parquet(file, max_cells), "Parquet")
         elif ending == ".xlsx":
             check_file_kind(file, ".xlsx")
-            guess = ShapeGuess(format or DEFAULT_TEXT_FORMAT)
-            if format is None:
-                guess = guess_sheet_format(file, text_format_from_json(stated), stated)
-            reading = _with_doubts(_read_excel(file, guess.format, progress), guess)
+            reading = _read_excel(file, format, stated, progress)
         else:
             reading = (
                 _read_with_guessed_format(file, ending, dict(stated), progress)
@@ -282,11 +279,22 @@ def _with_doubts(table: LoadedTable, guess: ShapeGuess) -> LoadedTable:
     return replace(table, doubts=tuple(doubts), preview=guess.preview)
 
 
-def _read_excel(file: BinaryIO, format: TextFormat, progress: ProgressCallback) -> LoadedTable:
-    """Return the table of an Excel file, in the stated format."""
-    sheet = f"sheet {format.sheet!r}" if format.sheet else "first sheet"
-    description = f"Excel, {sheet}{format.line_description}"
-    return LoadedTable(read_sheet_table(file, format, progress), description, format)
+def _read_excel(
+    file: BinaryIO,
+    format: TextFormat | None,
+    stated: Mapping[str, Any],
+    progress: ProgressCallback,
+) -> LoadedTable:
+    """Return the table of an Excel file, in a format or, without one, in that it seems to have."""
+    if format is None:
+        stated_format = text_format_from_json(stated)
+        frame, guess = read_guessed_sheet_table(file, stated_format, stated, progress)
+    else:
+        frame = read_sheet_table(file, format, progress)
+        guess = ShapeGuess(format)
+    sheet = f"sheet {guess.format.sheet!r}" if guess.format.sheet else "first sheet"
+    description = f"Excel, {sheet}{guess.format.line_description}"
+    return _with_doubts(LoadedTable(frame, description, guess.format), guess)
 
 
 def _read_parquet(file: BinaryIO, max_cells: int) -> pd.DataFrame:

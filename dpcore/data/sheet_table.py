@@ -24,7 +24,33 @@ def read_sheet_table(
     Raises InputError as `read_sheet` does, for a line without names, and for a value to the right
     of all names.
     """
+    return _table_of_rows(read_sheet(file, progress, format.sheet), format)
+
+
+def read_guessed_sheet_table(
+    file: BinaryIO, format: TextFormat, stated: Iterable[str], progress: ProgressCallback
+) -> tuple[pd.DataFrame, ShapeGuess]:
+    """Return the table in an Excel file, and its format, guessed from its rows.
+
+    What is `stated` of the format is not guessed. Raises InputError as `read_sheet_table` does.
+    """
+    stated = set(stated)
     rows = read_sheet(file, progress, format.sheet)
+    doubts: list[Doubt] = []
+    if "sheet" not in stated:
+        sheet, doubts = _guess_sheet(file, rows)
+        if sheet:
+            format = replace(format, sheet=sheet)
+            rows = read_sheet(file, progress, sheet)
+    first_lines = _texts(rows[:MAX_SHAPE_LINES])
+    last_lines = _texts(rows[max(1, len(rows) - MAX_END_LINES) :])
+    guess = guess_lines(format, first_lines, last_lines, stated)
+    guess = replace(guess, doubts=(*doubts, *guess.doubts))
+    return _table_of_rows(rows, guess.format), guess
+
+
+def _table_of_rows(rows: list[Row], format: TextFormat) -> pd.DataFrame:
+    """Return the table in the rows of a sheet, in the stated format."""
     if not rows:
         raise InputError(
             "the sheet is empty; if another one holds the table, state it: "
@@ -50,36 +76,21 @@ def read_sheet_table(
     return pd.DataFrame(body, columns=pd.Index(names), dtype=object)
 
 
-def guess_sheet_format(
-    file: BinaryIO, format: TextFormat | None, stated: Iterable[str]
-) -> ShapeGuess:
-    """Return the format of an Excel file, guessed from its rows except what is stated."""
-    stated = set(stated)
-    format = format or TextFormat()
-    doubts: list[Doubt] = []
-    if "sheet" not in stated:
-        format, doubts = _guess_sheet(file, format)
-    rows = _texts(read_sheet(file, ignore_progress, format.sheet))
-    guess = guess_lines(format, rows[:MAX_SHAPE_LINES], rows[1:][-MAX_END_LINES:], stated)
-    return replace(guess, doubts=(*doubts, *guess.doubts))
-
-
-def _guess_sheet(file: BinaryIO, format: TextFormat) -> tuple[TextFormat, list[Doubt]]:
-    """Return the format with the sheet of the largest table if the first one holds none."""
+def _guess_sheet(file: BinaryIO, first_rows: list[Row]) -> tuple[str, list[Doubt]]:
+    """Return the sheet of the largest table if the first one holds none; else an empty name."""
+    if _table_cells(first_rows):
+        return "", []
     names = sheet_names(file)[:MAX_COMPARED_SHEETS]
-    if len(names) == 1 or _table_cells(file, names[0]):
-        return format, []
-    sizes = {name: _table_cells(file, name) for name in names}
-    largest = max(sizes, key=lambda name: sizes[name])
-    if not sizes[largest]:
-        return format, []
+    sizes = {name: _table_cells(read_sheet(file, ignore_progress, name)) for name in names[1:]}
+    largest = max(sizes, key=lambda name: sizes[name], default="")
+    if not sizes.get(largest):
+        return "", []
     text = f"the sheet {largest!r} is read, as the first one, {names[0]!r}, holds no table"
-    return replace(format, sheet=largest), [Doubt("sheet", text, {"sheet": names[0]})]
+    return largest, [Doubt("sheet", text, {"sheet": names[0]})]
 
 
-def _table_cells(file: BinaryIO, sheet: str) -> int:
-    """Return the number of cells of a sheet; 0 if it is less than two rows or columns."""
-    rows = read_sheet(file, ignore_progress, sheet)
+def _table_cells(rows: list[Row]) -> int:
+    """Return the number of cells of a sheet's rows; 0 for less than two rows or columns."""
     wide_rows = [row for row in rows if sum(cell != "" for cell in row) > 1]
     return sum(len(row) for row in wide_rows) if len(wide_rows) > 1 else 0
 

@@ -6,10 +6,9 @@ A release guesses nothing: it follows the statement "file" of the schema.
 import codecs
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from dataclasses import replace
-from itertools import islice
 from typing import BinaryIO
 
 from ..schema.text_format import (
@@ -251,15 +250,11 @@ def _shown_delimiter(lines: Sequence[str], format: TextFormat, ending: str) -> s
     """Return the delimiter that the first line shows which is not empty."""
     if ending == ".tsv" or format.spaces == SPACES_BETWEEN_COLUMNS:
         return "\t"
-    first = next(_filled_lines(lines), "")
+    first = next(filter(str.strip, lines), "")
     return max(
         DELIMITER_NAMES,
         key=lambda delimiter: len(cell_texts(first, replace(format, delimiter=delimiter))),
     )
-
-
-def _filled_lines(lines: Sequence[str]) -> Iterator[str]:
-    return islice((line for line in lines if line.strip()), 1)
 
 
 def _cells_of_line(line: str, format: TextFormat) -> list[str]:
