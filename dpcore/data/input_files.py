@@ -13,9 +13,9 @@ import pandas as pd
 
 from ..core.errors import InputError
 from ..schema.column_readings import comparable_name
+from ..schema.text_format import ROW_NUMBER_NAME
 
 MAX_COLUMNS = 20_000
-ROW_NUMBER_NAME = "row"  # of a first column without a name
 FileSource = str | Path | BinaryIO
 FILE_TYPE_NAMES = {
     stat.S_IFDIR: "a folder",

@@ -12,8 +12,9 @@ from dataclasses import replace
 import pandas as pd
 
 from ..core.types import Json, Texts, frozen
-from ..schema.text_format import FIRST_LINE, NO_HEADER, TextFormat
-from .input_files import ROW_NUMBER_NAME, is_default_name
+from ..schema.inference.infer_schema import counts_rows
+from ..schema.text_format import FIRST_LINE, NO_HEADER, ROW_NUMBER_NAME, TextFormat
+from .input_files import is_default_name
 
 MAX_SHAPE_LINES = 200  # lines at a table's start that its shape is guessed from
 MAX_END_LINES = 12  # and at its end
@@ -95,14 +96,9 @@ def empty_unnamed_columns(frame: pd.DataFrame) -> Texts:
 
 def row_number_columns(frame: pd.DataFrame) -> Texts:
     """Return the first column if it has no name in the header, and counts the rows."""
-    if not len(frame.columns) or frame.columns[0] != ROW_NUMBER_NAME or len(frame) < 2:
+    if not len(frame.columns) or not counts_rows(str(frame.columns[0]), frame.iloc[:, 0]):
         return ()
-    texts = [str(cell).strip() for cell in frame.iloc[:, 0]]
-    if not all(re.fullmatch(r"[0-9]{1,18}", text) for text in texts):
-        return ()
-    numbers = [int(text) for text in texts]
-    rises = all(later > earlier for earlier, later in zip(numbers, numbers[1:], strict=False))
-    return (ROW_NUMBER_NAME,) if rises else ()
+    return (ROW_NUMBER_NAME,)
 
 
 def doubts_about_empty_columns(frame: pd.DataFrame) -> list[Doubt]:

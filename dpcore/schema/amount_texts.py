@@ -7,7 +7,7 @@ A unit is not converted. A number in parentheses, or with a minus after it, is n
 import math
 import re
 
-from .digits import with_ascii_digits
+from .plain_letters import with_ascii_digits
 
 AMOUNT_WITH_POINT = "amount, decimal point"
 AMOUNT_WITH_COMMA = "amount, decimal comma"

@@ -5,10 +5,9 @@ of the hundred years that a year of two digits can mean.
 """
 
 import re
-import unicodedata
 from datetime import date
 
-from .digits import with_ascii_digits
+from .plain_letters import with_ascii_digits, without_accents
 
 DATE_ORDERS = ("y-m-d", "d/m/y", "m/d/y")
 # two-digit years mean 1969 to 2068 where nothing is said of a column's range, as POSIX has it
@@ -54,14 +53,8 @@ MONTH_WORDS = (
 )
 
 
-def _without_accents(word: str) -> str:
-    """Return a word in lower case without accents."""
-    decomposed = unicodedata.normalize("NFKD", word.casefold())
-    return unicodedata.normalize("NFC", re.sub("[\u0300-\u036f]", "", decomposed))
-
-
 MONTH_BY_WORD = {
-    _without_accents(word): month
+    without_accents(word): month
     for month, words in enumerate(MONTH_WORDS, start=1)
     for word in words.split()
 }
@@ -130,5 +123,5 @@ def _named_parts(text: str) -> tuple[str, str, str] | None:
         year, word, day = match.groups()
     else:
         return None
-    month = MONTH_BY_WORD.get(_without_accents(word))
+    month = MONTH_BY_WORD.get(without_accents(word))
     return None if month is None else (year, str(month), day)

@@ -9,6 +9,7 @@ DELIMITER_NAMES = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "bars"}
 # those that a page offers; a schema may name any other one that Python has
 ENCODING_NAMES = {"utf-8": "UTF-8", "windows-1252": "Windows-1252", "utf-16": "UTF-16"}
 FIRST_LINE = "first"  # the names are in the first line that is not empty
+ROW_NUMBER_NAME = "row"  # of a first column without a name, as those that count rows have none
 NO_HEADER = "none"  # no line holds the names: they are c1, c2, …
 SPACES_AS_WRITTEN = ""
 SPACES_AFTER_DELIMITER = "after"  # those after a delimiter are not part of a value, nor of a quote

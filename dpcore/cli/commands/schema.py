@@ -44,7 +44,7 @@ import pandas as pd
 
 from ... import Budget, InputError, read_json
 from ...data.readers import load_table
-from ...data.table_shape import Doubt, empty_unnamed_columns, row_number_columns
+from ...data.table_shape import Doubt
 from ...queries.parse_queries import join_column_names
 from ...release.ledger.ledger_store import LedgerStore
 from ...release.measured_schema import publish_schema
@@ -93,9 +93,7 @@ def execute(args: Namespace) -> None:
     if args.epsilon is not None or args.delta is not None or args.ledger:
         raise InputError("--epsilon, --delta and --ledger go with --private")
     table = load_table(args.table, stated=_stated_settings(args))
-    unused = {*empty_unnamed_columns(table.frame), *row_number_columns(table.frame)}
-    frame = pd.DataFrame(table.frame[[c for c in table.frame.columns if c not in unused]])
-    proposal = _proposed_schema(frame, args)
+    proposal = _proposed_schema(table.frame, args)
     schema = proposal.to_json()
     file_format = table.format.to_json()
     if file_format:
@@ -108,7 +106,7 @@ def execute(args: Namespace) -> None:
             "note",
             f"the file seems to be {table.description}, by all of its rows: check that this is so",
         )
-    _print_proposal_notes(proposal, frame)
+    _print_proposal_notes(proposal, table.frame)
     if args.peek:
         print_message(
             "note",

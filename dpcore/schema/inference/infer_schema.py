@@ -8,6 +8,7 @@ gives one column's values or bounds, `proposal` a whole table's schema.
 import re
 from collections.abc import Sequence
 from dataclasses import replace
+from itertools import pairwise
 
 import numpy as np
 import pandas as pd
@@ -34,6 +35,7 @@ from ..date_texts import (
     parse_date,
 )
 from ..schema_json import MAX_NUMBER
+from ..text_format import ROW_NUMBER_NAME
 from .identifiers import (
     BIRTH_DATE_HEADER,
     CODE_HEADER,
@@ -152,6 +154,8 @@ def _guess_unordered_column(name: str, cells: pd.Series) -> ColumnGuess:
         return ColumnGuess(name, TEXT_COLUMN, exclusion="unnamed")
     if not column_texts.texts:
         return ColumnGuess(name, "categorical", exclusion="empty")
+    if counts_rows(name, cells):
+        return ColumnGuess(name, "integer", exclusion="row")
     distinct_texts = {compose_accents(text) for text in column_texts.texts}
     constant = len(distinct_texts) == 1 and not column_texts.empty_count
     date_guess = _guess_date(name, header, column_texts, constant)
@@ -164,6 +168,17 @@ def _guess_unordered_column(name: str, cells: pd.Series) -> ColumnGuess:
     if numbers is None or is_code or _has_leading_zeros(column_texts):
         return _guess_categorical(name, header, column_texts, constant)
     return _guess_numbers(name, header, column_texts, numbers, constant)
+
+
+def counts_rows(name: str, cells: pd.Series) -> bool:
+    """Return whether a column without a name in the header holds whole numbers that rise."""
+    if name != ROW_NUMBER_NAME or len(cells) < 2:
+        return False
+    texts = [str(cell).strip() for cell in cells]
+    if not all(re.fullmatch(r"[0-9]{1,18}", text) for text in texts):
+        return False
+    numbers = [int(text) for text in texts]
+    return all(later > earlier for earlier, later in pairwise(numbers))
 
 
 @frozen

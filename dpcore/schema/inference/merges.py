@@ -4,8 +4,9 @@ They follow from the values alone, and a person confirms them as `same` in the s
 """
 
 import re
-import unicodedata
 from collections.abc import Mapping
+
+from ..plain_letters import without_accents
 
 # words of the same meaning, each line one meaning; a value is compared without accents and case
 MEANINGS = (
@@ -52,8 +53,7 @@ def comparable_text(value: str) -> str:
 
     Digits and the signs between them stay, as 1.5 is not 15.
     """
-    decomposed = unicodedata.normalize("NFKD", value.casefold())
-    plain = re.sub("[\u0300-\u036f]", "", decomposed)
+    plain = without_accents(value)
     if any(c.isdigit() for c in plain):
         return " ".join(plain.split())
     return re.sub(r"[\W_]+", "", plain) or value
