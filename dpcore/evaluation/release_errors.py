@@ -26,15 +26,22 @@ class ReleaseErrors:
 
 @value_object
 class Errors(ReleaseErrors):
-    """The errors of all workload cells: largest, mean, root mean square.
+    """The errors of the answers of a release, as shares of the rows.
 
-    `mean_l1` is the mean L1 distance of a table, None for a workload without tables.
-    `as_exact_as_sample` is a share of the rows (None where not every query counts rows, or there
-    are no n rows), and `k_marginal` a score of 1000 at the best (None unless the pairs of columns
-    are among the tables).
+    `misplaced` is the share of rows in a wrong cell: the mean over the tables asked of half the L1
+    distance; without tables the mean error. `largest` is the largest error of the questions asked
+    and of their tables' single columns, and `largest_of_group` the same as a share of the group
+    that it is about (None for an empty group). `max_error`, `mean_error` and `rmse` are those of
+    the questions asked alone, and `mean_l1` is the mean L1 distance of a table, None for a workload
+    without tables. `as_exact_as_sample` is a share of the rows (None where not every query counts
+    rows, or there are no n rows), and `k_marginal` a score of 1000 at the best (None unless the
+    pairs of columns are among the tables).
     """
 
-    headline_name = "max error"
+    headline_name = "rows in a wrong cell"
+    misplaced: float
+    largest: float
+    largest_of_group: float | None
     max_error: float
     mean_error: float
     rmse: float

@@ -6,7 +6,7 @@ What it computes from the records, every error of every Record, is a private pee
 import time
 import warnings
 from collections.abc import Callable, Iterator
-from dataclasses import fields, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -25,6 +25,7 @@ from ..privacy.accounting import Budget, Plan, PrivacySpent, Spend, budget_warni
 from ..privacy.curators.curator_of_problem import make_curator
 from ..privacy.noisy_answers import NoisyAnswers
 from ..queries import Marginals, Workload
+from ..queries.single_columns import single_columns_of
 from ..schema.domain import Countable, Domain, sum_to_axes
 from .metrics import compute_errors
 from .peak_memory import PeakMemory
@@ -32,8 +33,8 @@ from .release_errors import Errors, ReleaseErrors
 from .run_summary import ConvergencePoint, RunSummary
 from .truth import TRUTH_BY_PROBLEM
 
-# the errors proper, in the order that tables show them
-ERROR_NAMES = tuple(f.name for f in fields(Errors))[:4]
+# the errors that tables show, in this order
+ERROR_NAMES = ("misplaced", "largest", "mean_error", "rmse")
 
 
 def seeded_generators(seed: int) -> tuple[Rng, Rng, Rng]:
@@ -251,8 +252,26 @@ class Comparison:
         return np.abs(self.synthetic - self.real)
 
     @property
+    def single_columns(self) -> "Comparison | None":
+        """The comparison of the single columns of the tables asked; None without tables."""
+        columns = single_columns_of(self.workload)
+        if columns is None:
+            return None
+        return Comparison(
+            columns.workload, columns.answers(self.real), columns.answers(self.synthetic), self.n
+        )
+
+    @property
+    def with_largest_error(self) -> "Comparison":
+        """The comparison that has the largest error: this one, or that of the single columns."""
+        columns = self.single_columns
+        if columns is None or columns.gaps.max() <= self.gaps.max():
+            return self
+        return columns
+
+    @property
     def errors(self) -> Errors:
-        """The errors of the synthetic answers: the largest, the mean and more."""
+        """The errors of the synthetic answers: rows in a wrong cell, the largest, and more."""
         return compute_errors(self.synthetic, self.real, self.workload, self.n)
 
     def worst(self, count: int) -> Array:

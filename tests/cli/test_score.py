@@ -25,7 +25,16 @@ def test_a_table_scores_perfectly_against_itself_and_shuffled(capsys):
     pd.read_csv("c.csv").sample(frac=1, random_state=1)[["b", "a"]].to_csv("again.csv", index=False)
     out = scored("c.csv", "again.csv")
     useful = {"as_exact_as_sample": 1, "k_marginal": 1000}
-    assert out["final"] == {"max_error": 0, "mean_error": 0, "rmse": 0, "mean_l1": 0} | useful
+    names = (
+        "misplaced",
+        "largest",
+        "largest_of_group",
+        "max_error",
+        "mean_error",
+        "rmse",
+        "mean_l1",
+    )
+    assert out["final"] == dict.fromkeys(names, 0) | useful
     assert {name: out[name] for name in useful} == useful
     assert set(out["baselines"]) == {"uniform", "independent", "resampling"}
     assert out["baselines"]["uniform"]["max_error"] > 0
@@ -46,6 +55,14 @@ def test_the_score_is_the_largest_and_mean_difference_of_shares():
     assert (out["n"], out["synthetic_rows"]) == (100, 4)
     assert out["final"]["max_error"] == approx(gaps.max())
     assert out["final"]["mean_l1"] == approx(gaps.sum())
+    assert out["final"]["misplaced"] == approx(gaps.sum() / 2)
+    column_gaps = [
+        (synthetic[name].value_counts(normalize=True) - real[name].value_counts(normalize=True))
+        .abs()
+        .max()
+        for name in ("a", "b")
+    ]
+    assert out["final"]["largest"] == approx(max(gaps.max(), *column_gaps))
     worst = out["worst"][0]
     assert abs(worst["real"] - worst["synthetic"]) == approx(gaps.max())
     assert [abs(w["real"] - w["synthetic"]) for w in out["worst"]] == approx(

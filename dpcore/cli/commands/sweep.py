@@ -70,7 +70,7 @@ from ..table_arguments import (
 )
 
 MAX_JOBS = 64
-PRINTED_ERRORS = {"max_error": "max error", "mean_l1": "mean L1"}  # that are printed
+PRINTED_ERRORS = {"misplaced": "misplaced", "largest": "largest"}  # that are printed
 
 CLUSTER_HELP = "run on a Dask cluster, tls://HOST:PORT or tcp://127.0.0.1:PORT, instead"
 ARGUMENTS = (

@@ -193,13 +193,13 @@ def point(name, epsilon, seed, state="done", **known):
 def test_means_and_winners():
     done = [("b", 1.0, 0, 0.2), ("b", 1.0, 1, 0.4), ("a", 1.0, 0, 0.25), ("a", 0.1, 0, 0.5)]
     points = [
-        point(*key, errors={"max_error": error, "mean_l1": None}, seconds=2.0)
+        point(*key, errors={"largest": error, "misplaced": None}, seconds=2.0)
         for *key, error in done
     ]
     lines = command.report_lines([*points, point("a", 0.1, 1, "failed", message="broke")])[2:]
     cells = [["b", "1", "2", "0.3"], ["a", "1", "1", "0.25"], ["a", "0.1", "1", "0.5"]]
-    assert [line.split() for line in lines[:3]] == [[*line, "-", "2"] for line in cells]
-    assert lines[3:] == ["best max error: ε=0.1 a, ε=1 a", "failed: a at ε=0.1 (1 points): broke"]
+    assert [line.split() for line in lines[:3]] == [[*line[:-1], "-", line[-1], "2"] for line in cells]
+    assert lines[3:] == ["best largest: ε=0.1 a, ε=1 a", "failed: a at ε=0.1 (1 points): broke"]
 
 
 def test_tasks_are_told_apart_by_public_facts_and_tables_by_a_digest():
@@ -275,14 +275,14 @@ def test_the_command_writes_points_and_prints_means(here, capsys):
     assert capsys.readouterr().err == ""
     mean = np.mean(
         [
-            p["errors"]["max_error"]
+            p["errors"]["misplaced"]
             for p in file["points"]
             if (p["algorithm"], p["epsilon"]) == ("mwem", 1)
         ]
     )
     (line,) = (line for line in told.splitlines() if line.split()[:2] == ["mwem", "1"])
     assert f"{mean:.4g}" in line.split()
-    assert "best max error: ε=0.3 " in told
+    assert "best largest: ε=0.3 " in told
     with open("out.csv", encoding="utf-8", newline="") as lines:
         rows = list(csv.DictReader(lines))
     assert [float(r["max_error"]) for r in rows] == [
