@@ -14,11 +14,15 @@ from dpcore import ALGORITHMS, Budget, Marginals, QueryRelease, Run
 from dpcore.core.parameters import build_from_texts
 from dpcore.evaluation.audit.distinguishing_game import play_distinguishing_game, with_fewest_rounds
 from dpcore.evaluation.audit.transcript_test import audit_transcripts
-from dpcore.evaluation.run import compare_with_rows, pairs_with_column, subgroup_errors
+from dpcore.evaluation.run import (
+    FINAL_STEP_ONLY,
+    compare_with_rows,
+    pairs_with_column,
+    subgroup_errors,
+)
 from dpcore.problems.parse_tasks import read_task, task_text
 from pages._ui.audit import game
 from pages._ui.components import parameter_widgets
-from pages._ui.jobs import FINAL_STEP_ONLY
 from pages._ui.learning import quantile, table_learning
 from pages._ui.lessons import lesson as lessons
 from pages._ui.lessons.dragged_answers import EPSILON_STOPS

@@ -23,8 +23,6 @@ from .intervals.confidence_levels import two_sided_quantile
 from .intervals.unbiased_tables import pool_tables
 
 DEFAULT_TOLERANCE = 0.01  # default tolerance of shares: one percentage point
-# mean size of Gaussian noise, in standard deviations; of Laplace noise it is less
-MEAN_ABSOLUTE_NOISE = math.sqrt(2 / math.pi)
 MIN_SHARE_WITHIN_TOLERANCE = 0.95  # share of half-widths that have to be within the tolerance
 MAX_RELATIVE_COUNT_ERROR = 0.1  # largest half-width of a group's count, as a share of its size
 
@@ -65,7 +63,7 @@ def all_queries_count_rows(workload: Workload) -> bool:
     return all(((w.entries == 0) | (w.entries == 1)).all() for w, _ in workload.parts)
 
 
-def predicted_tables(problem: QueryRelease, plan: Plan) -> UnbiasedAnswers | None:
+def planned_tables(problem: QueryRelease, plan: Plan) -> UnbiasedAnswers | None:
     """Return the noisy tables that a plan will produce, without using any data.
 
     They have their noise variances and shares of 0. None if nothing is sure to be measured before
@@ -111,34 +109,17 @@ def predicted_standard_errors(
     return errors if np.isfinite(errors).all() else None
 
 
-def predicted_error_sizes(
-    unbiased_answers: UnbiasedAnswers | None, workload: Workload
-) -> tuple[float, float] | None:
-    """Return the typical error by noise alone, and one that 19 of 20 answers do not exceed.
+def promised_error(unbiased_answers: UnbiasedAnswers | None, workload: Workload) -> float | None:
+    """Return the share within which each answer lies in 19 of 20 releases, whatever the table.
 
-    At least 19 of 20 do not exceed it. Both are shares; a released share lies in 0..1, and no error
-    of one exceeds 1. None if `predicted_standard_errors` knows none.
+    By the noise alone; a released share lies in 0..1, and no error of one exceeds 1. None if
+    `predicted_standard_errors` knows none.
     """
     errors = predicted_standard_errors(unbiased_answers, workload)
     if unbiased_answers is None or errors is None:
         return None
-    typical = MEAN_ABSOLUTE_NOISE * float(errors.mean())
     largest = two_sided_quantile(0.95, laplace=unbiased_answers.laplace) * float(errors.max())
-    return min(typical, 1.0), min(largest, 1.0)
-
-
-def predicted_exactness(
-    unbiased_answers: UnbiasedAnswers | None, workload: Workload, n: int, shares: Array
-) -> float | None:
-    """Return the equivalent sample share by noise alone: that of `equivalent_sample_share`.
-
-    It uses variances of all cells, at the released `shares` (m,). None if
-    `predicted_standard_errors` knows none.
-    """
-    errors = predicted_standard_errors(unbiased_answers, workload)
-    if errors is None:
-        return None
-    return equivalent_sample_share(float(errors @ errors), shares, n)
+    return min(largest, 1.0)
 
 
 @value_object

@@ -33,6 +33,8 @@ from .release_errors import Errors, ReleaseErrors
 from .run_summary import ConvergencePoint, RunSummary
 from .truth import TRUTH_BY_PROBLEM
 
+# a number of steps that no run has: `every` for a comparison after the last step alone
+FINAL_STEP_ONLY = 10**9
 # the errors that tables show, in this order
 ERROR_NAMES = ("misplaced", "largest", "mean_error", "rmse")
 

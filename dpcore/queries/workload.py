@@ -104,6 +104,12 @@ class Workload:
         raise NotImplementedError
 
 
+def table_columns(workload: Workload) -> tuple[int, int] | None:
+    """Return the least and the most columns of a table that is asked; None without tables."""
+    counts = [len(axes) for part, _ in workload.parts if part.tables for axes in part.base.axes]
+    return (min(counts), max(counts)) if counts else None
+
+
 def row_extremes(A: Any) -> tuple[Array, Array]:
     """Return the lowest and the highest entry of every row of A (m, cells), each (m,).
 

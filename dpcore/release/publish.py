@@ -1,7 +1,7 @@
 """A real release: use its budget for good, draw it once with unseeded noise, write it.
 
 Nothing here compares a release with the truth: no error is computed, so none can be seen, stored or
-chosen by.
+chosen by. Its errors are predicted from the release itself.
 """
 
 from functools import partial
@@ -9,6 +9,7 @@ from pathlib import Path
 
 from ..core.errors import InputError
 from ..core.types import Json, ProgressCallback, ignore_progress
+from ..evaluation.predicted_errors import predict_from_release
 from ..schema.schema_json import domain_to_json
 from .attempt import (
     BUDGET_STAYS_USED,
@@ -124,11 +125,20 @@ def _draw_and_write(
         )
         ready = ready.with_measured_schema(measurement, measured_schema)
     drawing = draw_release(ready, current_attempt.noise_key, progress)
+    predicted = predict_from_release(
+        drawing.release,
+        ready.request.algorithm,
+        ready.problem,
+        ready.plan,
+        current_attempt.noise_key.generator("prediction"),
+        progress,
+    )
     facts = write_release_files(
         draft_folder,
         ready,
         reservation,
         drawing,
+        predicted,
         schema=schema_json,
         account=account,
         measuring_entries=measuring_entries,

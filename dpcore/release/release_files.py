@@ -18,8 +18,9 @@ from ..accuracy.intervals.question_intervals import independent_row_count
 from ..accuracy.intervals.stored_tables import tables_to_arrays
 from ..accuracy.intervals.unbiased_tables import unbiased_tables
 from ..accuracy.meaning_of_epsilon import Promise
-from ..accuracy.usefulness import predicted_error_sizes, predicted_exactness, suitable_uses
+from ..accuracy.usefulness import promised_error, suitable_uses
 from ..core.types import Array, Json
+from ..evaluation.predicted_errors import PredictedErrors
 from ..models.releases import Histogram, Release, UnbiasedAnswers
 from ..privacy.noisy_answers import NoisyAnswers
 from ..problems import query_text
@@ -54,6 +55,7 @@ def write_release_files(
     ready: PreparedRelease,
     reservation: Reservation,
     drawing: DrawnRelease,
+    predicted: PredictedErrors,
     *,
     schema: Json,
     account: Json,
@@ -84,7 +86,7 @@ def write_release_files(
     facts = facts | {
         "files": verifier.hashes(draft_folder),
         "errors": _standard_error_summary(tables["answers"]),
-        "utility": _utility(unbiased_answers, workload, facts, tables["answers"]),
+        "utility": _utility(unbiased_answers, workload, facts, predicted),
     }
     _write_json(draft_folder / "release.json", facts)
     _write_json(draft_folder / "account.json", account)
@@ -130,14 +132,15 @@ def _write_table(draft_folder: Path, name: str, table: pd.DataFrame, *, neutrali
 
 
 def _utility(
-    unbiased_answers: UnbiasedAnswers, workload: Workload, facts: Json, answers: pd.DataFrame
+    unbiased_answers: UnbiasedAnswers,
+    workload: Workload,
+    facts: Json,
+    predicted: PredictedErrors,
 ) -> Json:
-    """Return what a release serves for, and how exact it is."""
-    rows = facts["protects"]["records"]
-    shares = answers["answer"].to_numpy()
-    utility = suitable_uses(unbiased_answers, rows).to_json()
-    utility["as_exact_as_sample"] = predicted_exactness(unbiased_answers, workload, rows, shares)
-    utility["noise"] = predicted_error_sizes(unbiased_answers, workload)
+    """Return what a release serves for, and how exact it is: promised and predicted."""
+    utility = suitable_uses(unbiased_answers, facts["protects"]["records"]).to_json()
+    utility["promised"] = promised_error(unbiased_answers, workload)
+    utility["predicted"] = predicted.to_json()
     return utility
 
 

@@ -1,37 +1,73 @@
-"""The tiles of a verdict, for pages and cards alike: how far off, and as exact as which sample."""
+"""The tiles of a verdict, for pages and cards alike: how far off, and as exact as which sample.
 
-from ..core.numbers import format_count, format_percentage_points
+Three words say how an error is known: measured against the real table, predicted by simulation,
+promised by the noise whatever the table.
+"""
+
+from typing import Any
+
+from ..core.numbers import format_count
+from ..core.types import Json
 
 Tile = tuple[str, str, str]  # what is measured, its value, and what to compare that with
+NUMBER_WORDS = ("no", "one", "two", "three", "four", "five", "six")
 
 
-def predicted_error_tiles(
-    predicted_errors: tuple[float, float] | None, sample_share: float | None, n: int, unit_noun: str
-) -> list[Tile]:
-    """Return tiles on a release's predicted accuracy by its noise alone.
+def measured_error_tile(
+    misplaced: float, table_columns: tuple[int, int] | None, n: int, unit_noun: str
+) -> Tile:
+    """Return the tile of the rows in a wrong cell, or the mean error where no table is asked."""
+    value = format_share_of_rows((misplaced,))
+    if table_columns is None:
+        value = format_count(misplaced, n, unit_noun)
+    return _misplaced_name(table_columns, unit_noun), value, f"measured{_of_tables(table_columns)}"
 
-    The typical error, that of 19 in 20 answers, the sample.
+
+def largest_error_tile(
+    name: str, largest: float, share_of_group: float | None, n: int, unit_noun: str, suffix: str
+) -> Tile:
+    """Return the tile of the largest error that was measured, and its share of the group.
+
+    `suffix` is added to that.
     """
-    if predicted_errors is None:
+    group_text = "" if share_of_group is None else f", {format_two_digits(share_of_group)} % of it"
+    return name, format_count(largest, n, unit_noun), f"measured{group_text}{suffix}"
+
+
+def predicted_error_tiles(predicted: Json | None, n: int, unit_noun: str) -> list[Tile]:
+    """Return the tiles of `PredictedErrors` in JSON: rows in a wrong cell, largest error, sample.
+
+    None of them where nothing is predicted.
+    """
+    if predicted is None:
         return []
-    typical_tile = error_tile("Foreseen error", predicted_errors[0], n, unit_noun)
+    columns = predicted["table_columns"]
+    misplaced = predicted["misplaced"]
+    value = format_share_of_rows(misplaced)
+    if columns is None:
+        value = format_count_range(misplaced, n, unit_noun)
     return [
-        typical_tile,
-        error_tile("19 of 20 answers: within", predicted_errors[1], n, unit_noun),
-        *sample_size_tile(sample_share, n, unit_noun),
+        (_misplaced_name(columns, unit_noun), value, f"predicted{_of_tables(columns)}"),
+        (
+            "Largest error",
+            format_count_range(predicted["largest"], n, unit_noun),
+            "predicted, of all answers and columns",
+        ),
+        *sample_size_tile(predicted["as_exact_as_sample"], n, unit_noun),
     ]
 
 
-def error_tile(name: str, error_share: float, n: int, unit_noun: str, suffix: str = "") -> Tile:
-    """Return the tile of one error in people or rows, beside it the same in points.
-
-    `suffix` is added to the points.
-    """
-    return (
-        name,
-        format_count(error_share, n, unit_noun),
-        f"{format_percentage_points(error_share)} points{suffix}",
-    )
+def promised_error_tile(promised: float | None, n: int, unit_noun: str) -> list[Tile]:
+    """Return the tile of what 19 of 20 releases keep for an answer; none where nothing is known."""
+    if promised is None:
+        return []
+    return [
+        (
+            "Each answer is within",
+            format_count(promised, n, unit_noun),
+            "promised: in 19 of 20 releases, whatever the table",
+        )
+    ]
 
 
 def sample_size_tile(sample_share: float | None, n: int, unit_noun: str) -> list[Tile]:
@@ -43,3 +79,45 @@ def sample_size_tile(sample_share: float | None, n: int, unit_noun: str) -> list
         return []
     sample = f"{float(f'{sample_share * n:.2g}'):,.0f} of {n:,} {unit_noun}"
     return [("As exact as counting only", sample, "drawn at random, without noise")]
+
+
+def format_share_of_rows(shares: Any) -> str:
+    """Return shares of rows in words: `3.4 of 100`, `1.9 to 3.7 of 100`, `2 of 10,000`."""
+    base = 100
+    while max(shares) * base < 1 and base < 1_000_000:
+        base *= 10
+    ends = [format_two_digits(share, base) for share in shares]
+    return f"{' to '.join(dict.fromkeys(ends))} of {base:,}"
+
+
+def format_count_range(shares: Any, n: int, unit_noun: str) -> str:
+    """Return a range of shares as numbers of people or rows: `120 to 350 people`."""
+    low, high = shares
+    high_text = format_count(high, n, unit_noun)
+    low_text = format_count(low, n, unit_noun)
+    if low_text == high_text:
+        return high_text
+    return f"{low_text.removesuffix(f' {unit_noun}')} to {high_text}"
+
+
+def format_two_digits(share: float, base: int = 100) -> str:
+    """Return `base` times a share, to two significant digits."""
+    return f"{float(f'{base * share:.2g}'):g}"
+
+
+def _misplaced_name(table_columns: Any, unit_noun: str) -> str:
+    """Return the name of the headline error: rows or people in a wrong cell, or the mean error."""
+    if table_columns is None:
+        return "Error of an answer, on average"
+    return f"{unit_noun.capitalize()} in a wrong cell"
+
+
+def _of_tables(table_columns: Any) -> str:
+    """Return which tables are meant, by their number of columns: `, in tables of two columns`."""
+    if table_columns is None:
+        return ""
+    words = [
+        NUMBER_WORDS[count] if count < len(NUMBER_WORDS) else str(count) for count in table_columns
+    ]
+    noun = "column" if table_columns[1] == 1 else "columns"
+    return f", in tables of {' to '.join(dict.fromkeys(words))} {noun}"

@@ -16,13 +16,14 @@ from dpcore.accuracy.intervals.cell_intervals import cell_intervals
 from dpcore.accuracy.intervals.question_intervals import comparison_interval, question_interval
 from dpcore.accuracy.intervals.unbiased_tables import unbiased_tables
 from dpcore.accuracy.meaning_of_epsilon import format_times_in_100
-from dpcore.accuracy.usefulness import predicted_tables, suitable_uses
+from dpcore.accuracy.usefulness import planned_tables, suitable_uses
 from dpcore.algorithms.query_release.shared.optimal_noise import compare_with_bound, least_rmse
 from dpcore.cli import build_parser
 from dpcore.cli.table_arguments import experiment_from_arguments
 from dpcore.core.numbers import format_count, format_points_and_count
 from dpcore.evaluation.run import compare_with_rows
 from dpcore.queries.questions import parse_question
+from dpcore.release import tiles
 from pages._ui.charts import explore_charts
 from pages._ui.components import parameter_widgets
 from pages._ui.components.frame import PUBLIC_SAMPLE_TEXT
@@ -63,11 +64,11 @@ def test_the_page_says_and_draws_the_numbers_of_the_run_and_of_its_repeats():
     runs = [
         berkeley("gaussian_maxent", 1.0, seed) for seed in range(parameter_widgets.DEFAULT_REPEATS)
     ]
-    worst = [100 * final_errors(run).max_error for run in runs]
+    worst = [100 * final_errors(run).largest for run in runs]
     low, high = (float(f"{v:.2g}") for v in (min(worst), max(worst)))
     assert low < high
-    assert "In 5 repeats with fresh noise: typical error" in caption_text(app)
-    assert f"largest {low:g} to {high:g}" in caption_text(app)
+    assert "In 5 repeats with fresh noise, measured: " in caption_text(app)
+    assert f"largest error {low:g} to {high:g} points" in caption_text(app)
     assert (
         f", in 5 repeats up to {format_count(max(worst) / 100, runs[0].problem.n, 'people')}"
         in visible_text(app)
@@ -95,7 +96,7 @@ def test_the_page_says_and_draws_the_numbers_of_the_run_and_of_its_repeats():
         f"**guesses right at most {format_times_in_100(runs[0].promise.max_guess_probability())}**"
         in visible_text(app)
     )
-    good, unfit = suitable_uses(predicted_tables(runs[0].problem, runs[0].plan), n).sentence.split(
+    good, unfit = suitable_uses(planned_tables(runs[0].problem, runs[0].plan), n).sentence.split(
         ". "
     )
     assert f"**{good}.** {unfit}" in visible_text(app)
@@ -135,9 +136,10 @@ def test_the_cell_that_differs_most_has_a_frame_on_both_maps():
 
 def shows_the_tiles_of(run, app):
     final = final_errors(run)
-    for name, gap in (("Typical", final.mean_error), ("Largest", final.max_error)):
-        size, people = format_points_and_count(gap, run.problem.n, "people").split(" ≈ ")
-        assert re.search(rf"{name} error.*\n\*\*{people}\*\*  \n{size}", visible_text(app))
+    misplaced = tiles.format_share_of_rows([final.misplaced])
+    largest = format_count(final.largest, run.problem.n, "people")
+    for name, value in (("People in a wrong cell", misplaced), ("Largest error", largest)):
+        assert re.search(rf"{name}.*\n\*\*{value}\*\*  \n.*measured", visible_text(app))
 
 
 def test_replays_that_end_while_the_page_is_drawn_are_shown_too(monkeypatch):
@@ -154,13 +156,12 @@ def test_replays_that_end_while_the_page_is_drawn_are_shown_too(monkeypatch):
     monkeypatch.setattr(replaying, "wait_for_replays", lambda *_: None)
     app = opened()
     assert drawn[0] < drawn[-1] == parameter_widgets.DEFAULT_REPEATS - 1
-    assert "In 5 repeats with fresh noise: typical error" in caption_text(app)
+    assert "In 5 repeats with fresh noise, measured: " in caption_text(app)
 
 
 def test_one_repeat_shows_the_same_first_run_without_bars_or_range():
     app = opened(repeats="1", seed="1")
     assert "fresh noise" not in caption_text(app)
-    assert "Errors of several answers add up" in caption_text(app)
     assert not any(t.get("fill") for t in chart(app, "noise alone")["data"])
     shows_the_tiles_of(berkeley("gaussian_maxent", 1.0, 1), app)
 
@@ -243,7 +244,7 @@ def test_lines_are_in_points_with_people_beside_and_the_band_holds_a_run_that_ha
         "seed": [0, 0, 1],
         "t": [1, 2, 1],
         "epsilon_spent": [0.1, 0.2, 0.1],
-        "max_error": [0.1, 0.05, 0.2],
+        "largest": [0.1, 0.05, 0.2],
     }
     figure = explore_charts.convergence_chart(
         pd.DataFrame(two), "epsilon_spent", "ε used", 1000, "people"
@@ -306,7 +307,7 @@ def test_the_sentence_says_whether_waiting_pays():
         ([0.01], "Done after 1 steps"),
     ):
         assert (
-            outcome.convergence_verdict(pd.DataFrame({"t": t[: len(errors)], "max_error": errors}))
+            outcome.convergence_verdict(pd.DataFrame({"t": t[: len(errors)], "largest": errors}))
             == told
         )
 

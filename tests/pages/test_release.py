@@ -51,6 +51,7 @@ from tests.pages.headless import (
     typed_schema,
     unescape_markdown,
     upload,
+    visible_text,
 )
 from tests.pages.test_pages import badges
 from tests.release.ledger.ledger_charges import charge_events
@@ -113,13 +114,13 @@ def test_before_a_folder_is_named_the_page_shows_the_plan_and_the_button_says_wh
     assert not button(app, NOW).disabled
 
 
-def test_the_errors_foretold_are_those_of_the_noise_and_use_no_data(tmp_path):
+def test_the_error_promised_is_that_of_the_noise_and_the_predicted_ones_use_no_data(tmp_path):
     first, second = (
         go(uploaded(content), "release", tmp_path)
         for content in (PEOPLE, PEOPLE.replace(b"a", b"b"))
     )
-    tiles = [m for m in first.markdown if "Foreseen error" in m.value or "19 of 20" in m.value]
-    assert len(tiles) == 2
+    (promised,) = [m for m in first.markdown if m.value.startswith("Each answer is within")]
+    assert len([m for m in first.markdown if ":small[predicted" in m.value]) == 2
     assert not any(
         c.value == release_request.CAUTION_TEXT for c in first.caption
     )  # Explore pays as a release does
@@ -128,8 +129,8 @@ def test_the_errors_foretold_are_those_of_the_noise_and_use_no_data(tmp_path):
     sigma = 1 / np.sqrt(
         2 * float(charges["together (ρ)"][0])
     )  # one row moves two counts of one table by 1
-    shown = [float(re.search(r"\*\*([0-9.]+) people", m.value.replace("\\", ""))[1]) for m in tiles]
-    assert shown == pytest.approx([0.798 * sigma * np.sqrt(2) / 2**0.5, 1.96 * sigma], rel=0.5)
+    shown = float(re.search(r"\*\*([0-9.]+) people", promised.value.replace("\\", ""))[1])
+    assert shown == pytest.approx(1.96 * sigma, rel=0.5)
 
 
 def uploaded(content=PEOPLE, schema=SCHEMA, name="people.csv", **query):
@@ -209,10 +210,8 @@ def test_a_second_press_of_the_same_button_finds_its_token_used(tmp_path, monkey
 
 def test_a_further_release_is_a_new_plan_on_what_is_left(tmp_path):
     app = opened(tmp_path)
-    sized = [
-        m.value for m in app.markdown if m.value.startswith(("Foreseen error", "19 of 20 answers"))
-    ]
-    assert len(sized) == 2
+    assert "predicted, in tables of two columns" in visible_text(app)
+    promised = next(m.value for m in app.markdown if m.value.startswith("Each answer is within"))
     release(app)
     told = caption_text(app)
     kept = made(app)
@@ -228,9 +227,8 @@ def test_a_further_release_is_a_new_plan_on_what_is_left(tmp_path):
     assert "you may publish everything" in markdown_text(app)
     assert NOW not in button_labels(app)
     assert "This release is in the budget record" in told
-    assert set(sized) <= {m.value for m in app.markdown}, (
-        "the accuracy foretold is the accuracy stated"
-    )
+    assert "predicted, in tables of two columns" in visible_text(app)
+    assert promised in markdown_text(app), "what was promised before is promised after"
     assert "Release 1 of berkeley" in [h.value for h in app.subheader]
     assert SEVERAL_ROWS_CAVEAT in told, "what is said of one person is true of each row"
     click(app, "Prepare another release")
@@ -596,7 +594,7 @@ def test_the_stakeholder_view_shows_no_real_value_on_any_page(tmp_path):
         "name",
         "curator",  # of public deployments
     }
-    assert "Foreseen error" in markdown_text(app), "which needs no data"
+    assert "predicted, in tables of" in visible_text(app), "which needs no data"
     assert "synthetic" not in markdown_text(app)
     go(app, "compare")
     assert not figures(run_comparison(app))

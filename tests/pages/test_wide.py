@@ -53,7 +53,7 @@ def test_all_columns_are_one_click_away_and_their_ties_are_shown(one_value):
     assert "Which columns are linked?" in " ".join(h.value for h in app.subheader)
     assert "of 66 pairs of columns are linked, in" in words(app)
     assert "measured pairs show noise alone" in words(app)
-    assert "Typical error" in markdown_text(app)
+    assert "in a wrong cell" in markdown_text(app)
     for chosen in (list(COLUMNS), list(COLUMNS)[:3]):
         assert next(m for m in app.multiselect if m.label == "Columns").value == chosen
         set_fields(app, Columns=list(COLUMNS)[:3])

@@ -11,7 +11,7 @@ from ...data.privacy_unit import ROW_COUNT_NOTICE, ROW_UNIT
 from ...privacy.accounting import ACCOUNTANT_BY_NAME, Budget, LifetimeBudget, events_from_json
 from ...queries.parse_queries import describe_queries_in_everyday_words
 from ..ledger.gauge import budget_gauge
-from ..tiles import predicted_error_tiles
+from ..tiles import predicted_error_tiles, promised_error_tile
 from . import origin_words
 from .printing import TEMPLATES, ReleaseFacts, render_page
 
@@ -66,9 +66,11 @@ def card_page(facts: ReleaseFacts, release: int) -> str:
         release_share,
     )
     counted_noun = unit_noun(protects["rows_per_person"])
-    tiles = predicted_error_tiles(
-        utility["noise"], utility["as_exact_as_sample"], protects["records"], counted_noun
-    )
+    records = protects["records"]
+    tiles = [
+        *predicted_error_tiles(utility["predicted"], records, counted_noun),
+        *promised_error_tile(utility["promised"], records, counted_noun),
+    ]
     return render_page(
         TEMPLATES / "card.html",
         **facts,

@@ -35,7 +35,6 @@ PERSON_UNIT_PATTERN = re.compile(
 GOOD_USE_TOLERANCE = 0.01  # of shares: the tolerance by which a use is called good
 GROUP_ERROR_SHARE = 0.1  # the half-width of a group's count as a share of it
 COVERED_CELL_SHARE = 0.95  # the share of cells that keeps a width
-NORMAL_MEAN_ERROR = math.sqrt(2 / math.pi)  # of the size of Gaussian noise, in standard deviations
 NORMAL_95_STDDEVS = (
     1.959963984540054  # standard deviations on either side of 95%, of Gaussian and of Laplace noise
 )
@@ -270,7 +269,6 @@ class AnswersSummary:
 
     def __init__(self, folder: ReleaseFolder) -> None:
         self.count = 0
-        self.sampling_variance = 0.0
         self.errors: list[float] = []
         self.half_widths: list[float] = []  # of intervals that end within 0 and 1
         rows = csv.reader(folder.lines("answers.csv"), strict=True)
@@ -299,9 +297,8 @@ class AnswersSummary:
         require(all(map(math.isfinite, self.errors)), "answers.csv: a standard error is no number")
 
     def _add(self, row: dict) -> None:
-        share = min(max(_parse_finite(row["answer"]), 0.0), 1.0)
+        _parse_finite(row["answer"])
         self.count += 1
-        self.sampling_variance += share * (1 - share)
         if row.get("standard_error"):
             self.errors.append(_parse_finite(row["standard_error"]))
         if row.get("low") and row.get("high"):
@@ -349,70 +346,44 @@ def check_answers(folder: ReleaseFolder) -> str:
         require(ends_match, f"standard errors are from {min(errors):.6g} to {max(errors):.6g}")
     variances, column_sizes = _read_variances(folder)
     errors = [0.0, *(_cell_standard_error(axes, variances, column_sizes) for axes in variances)]
-    _check_noise(utility, answers, errors, records)
+    _check_promised(utility, answers, errors)
+    _check_predicted(utility)
     _check_uses(utility, _errors_covering_most_cells(variances, column_sizes), records)
     return f"{answers.count} answers, as exact as release.json says"
 
 
-def _check_noise(utility: dict, answers: AnswersSummary, errors: list, records: int) -> None:
-    """Raise WrongError for noise sizes, or a sample, that contradict intervals or `errors`.
-
-    The `errors` are those of tables.
-    """
-    noise = utility["noise"]
-    sample_share = utility["as_exact_as_sample"]
-    require(
-        (noise is None) == (sample_share is None),
-        "the size of the noise and the sample do not go together",
-    )
-    if noise is None or sample_share is None:
+def _check_promised(utility: dict, answers: AnswersSummary, errors: list) -> None:
+    """Raise WrongError for a promised error that contradicts intervals, or the tables' `errors`."""
+    promised = utility["promised"]
+    if promised is None:
         return
-    typical, largest = noise
     possible_limits = [
-        z * error for error in errors for z in (NORMAL_95_STDDEVS, LAPLACE_95_STDDEVS)
+        min(z * error, 1.0) for error in errors for z in (NORMAL_95_STDDEVS, LAPLACE_95_STDDEVS)
     ]
     require(
-        any(nearly_equal(largest, size) for size in possible_limits),
-        f"no table's noise keeps within {largest:.6g}",
+        any(nearly_equal(promised, limit) for limit in possible_limits),
+        f"no table's noise keeps within {promised:.6g}",
     )
+    widest = max(answers.half_widths, default=promised)
     require(
-        NORMAL_MEAN_ERROR * min(errors[1:], default=0.0) <= typical * (1 + RELATIVE_TOLERANCE),
-        f"every answer is off by more than {typical:.6g}",
-    )
-    widest = max(answers.half_widths, default=largest)
-    require(
-        widest <= largest * (1 + RELATIVE_TOLERANCE),
-        f"an answer is off by up to {widest:.6g}, not {largest:.6g}",
-    )
-    require(
-        typical <= largest * NORMAL_MEAN_ERROR / NORMAL_95_STDDEVS * (1 + RELATIVE_TOLERANCE),
-        "the typical error exceeds what 19 of 20 answers keep",
+        widest <= promised * (1 + RELATIVE_TOLERANCE),
+        f"an answer is off by up to {widest:.6g}, not {promised:.6g}",
     )
     if len(answers.half_widths) == answers.count:  # else what is cut off at 0 or 1 is not known
         require(
-            nearly_equal(widest, largest),
-            f"19 of 20 answers are within {widest:.6g}, not {largest:.6g}",
+            nearly_equal(widest, promised),
+            f"19 of 20 answers are within {widest:.6g}, not {promised:.6g}",
         )
-        means = [
-            math.fsum(answers.half_widths) / answers.count / z * NORMAL_MEAN_ERROR
-            for z in (NORMAL_95_STDDEVS, LAPLACE_95_STDDEVS)
-        ]
-        require(
-            any(nearly_equal(typical, mean) for mean in means),
-            f"the typical error is {means[0]:.6g}, not {typical:.6g}",
-        )
-    mean = typical / NORMAL_MEAN_ERROR
-    worst = largest / NORMAL_95_STDDEVS
-    spread = answers.sampling_variance
-    if spread == 0 or worst == 0:
-        return
-    # Σ errors² lies between m mean² and m mean · worst, as no error exceeds the worst.
-    low = spread / (answers.count * mean * worst * (records - 1) + spread)
-    high = spread / (answers.count * mean * mean * (records - 1) + spread)
-    require(
-        low * (1 - RELATIVE_TOLERANCE) <= sample_share <= high * (1 + RELATIVE_TOLERANCE),
-        f"as exact as {low:.4g} to {high:.4g} of the rows",
-    )
+
+
+def _check_predicted(utility: dict) -> None:
+    """Raise WrongError for predicted ranges that are none; only a simulation could tell more."""
+    predicted = utility["predicted"]
+    for name in ("misplaced", "largest"):
+        low, high = predicted[name]
+        require(low <= high, f"the predicted {name} error is from {low:g} to {high:g}")
+    columns = predicted["table_columns"]
+    require(columns is None or columns[0] <= columns[1], "the tables have no number of columns")
 
 
 def _check_uses(utility: dict, half_widths: list, records: int) -> None:

@@ -265,6 +265,7 @@ EPSILON_CHECK = number_check(MIN_EPSILON, MAX_EPSILON)
 SPENT_EPSILON_CHECK = number_check(0, MAX_EPSILON, exclude_low=True)
 DELTA_CHECK = any_check(choice_check(0, 0.0), number_check(MIN_DELTA, MAX_DELTA))
 SHARE_CHECK = number_check(0, 1)
+SHARE_RANGE_CHECK = list_check(SHARE_CHECK, min_count=2, max_count=2)
 VALUE_CHECK = any_check(number_check(-math.inf, math.inf), FLAG_CHECK, LONG_TEXT_CHECK)
 SETTING_CHECK = any_check(number_check(-1e300, 1e300), FLAG_CHECK, LONG_TEXT_CHECK)
 BOUND_CHECK = number_check(-1e15, 1e15)
@@ -416,10 +417,19 @@ RELEASE_CHECK = object_check(
                 "tolerance": SHARE_CHECK,
                 "smallest_group": any_check(check_null, whole_number_check(0)),
                 "sentence": LONG_TEXT_CHECK,
-                "as_exact_as_sample": any_check(check_null, SHARE_CHECK),
-                "noise": any_check(
-                    check_null,
-                    list_check(number_check(0, MAX_EVENT_SIZE), min_count=2, max_count=2),
+                "promised": any_check(check_null, SHARE_CHECK),
+                "predicted": object_check(
+                    {
+                        "misplaced": SHARE_RANGE_CHECK,
+                        "largest": SHARE_RANGE_CHECK,
+                        "as_exact_as_sample": any_check(check_null, SHARE_CHECK),
+                        "repeats": whole_number_check(1),
+                        "basis": choice_check("public", "release"),
+                        "table_columns": any_check(
+                            check_null,
+                            list_check(whole_number_check(1), min_count=2, max_count=2),
+                        ),
+                    }
                 ),
             }
         ),

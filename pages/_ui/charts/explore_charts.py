@@ -149,15 +149,23 @@ def _error_lines(
         if records["seed"].nunique() > 1:
             lines.append(_run_range_spec(records, first_run, x, name, colour))
         style = {"color": colour, "dash": dash, "width": 2}
+        label = _error_name(name, label, first_run)
         lines.append(_line_spec(first_run[x], first_run[name], label, style, n, unit))
     return lines
+
+
+def _error_name(name: str, label: str, first_run: pd.DataFrame) -> str:
+    """Return the words for an error: of questions without tables, the mean error."""
+    if name == "misplaced" and "mean_l1" in first_run and first_run["mean_l1"].isna().all():
+        return "error on average"
+    return label
 
 
 def _pinned_line(pinned: pd.DataFrame, x: str, n: int, unit: str) -> FigureSpec:
     """Return the largest error of the first of the pinned runs."""
     first_run = pinned[pinned["seed"] == pinned["seed"].iloc[0]]
     style = {"color": GREY, "dash": "longdash", "width": 2}
-    return _line_spec(first_run[x], first_run["max_error"], "largest error, A", style, n, unit)
+    return _line_spec(first_run[x], first_run["largest"], "largest error, A", style, n, unit)
 
 
 def _raw_noise_line(raw_noise: float, positions: pd.Series, n: int, unit: str) -> FigureSpec:

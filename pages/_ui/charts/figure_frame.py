@@ -44,8 +44,8 @@ LETTER_HEIGHT = 17.0
 NAME_GAP = 6.0
 MIN_FILLED_SHARE = 0.6  # share of a figure's height that its values fill at least
 ERROR_LINE_STYLES = {  # error: colour, dash, words
-    "max_error": (ERROR, "solid", "largest error"),
-    "mean_error": (ERROR, "dash", "typical error"),
+    "largest": (ERROR, "solid", "largest error"),
+    "misplaced": (ERROR, "dash", "rows in a wrong cell"),
     "proved": (GREY, "dashdot", "whole runs, by theorem"),
 }
 

@@ -12,7 +12,7 @@ from dpcore.accuracy.meaning_of_epsilon import guess_tile_texts
 from dpcore.accuracy.noise_levels import probability_all_within, tolerance_for_probability
 from dpcore.accuracy.predicted_error import predicted_noise_stddev
 from dpcore.accuracy.promise_with_schema import promise_of
-from dpcore.accuracy.usefulness import predicted_error_sizes, predicted_tables, suitable_uses
+from dpcore.accuracy.usefulness import planned_tables, suitable_uses
 from dpcore.algorithms import algorithms_for_problem
 from dpcore.algorithms.algorithm import make_plan
 from dpcore.core.numbers import format_short_number, unit_noun
@@ -21,7 +21,6 @@ from dpcore.core.provenance import Provenance
 from dpcore.core.types import by_name, value_object
 from dpcore.evaluation.sweeps.frontier import DEFAULT_RUNS_PER_EPSILON
 from dpcore.queries import Workload
-from dpcore.release.tiles import predicted_error_tiles
 
 from ..components import (
     draw_heading,
@@ -247,12 +246,8 @@ def _draw_forecast_tiles(
     plan = make_plan(algorithm, problem, budget)
     split = None if table.trial is None else table.trial.split_budget(budget)
     promise = promise_of(algorithm, problem, budget, split)
-    predicted_noise = predicted_tables(problem, plan)
-    typical_error_tile = predicted_error_tiles(
-        predicted_error_sizes(predicted_noise, problem.workload), None, problem.n, unit_name
-    )[:1]
+    predicted_noise = planned_tables(problem, plan)
     tiles = [
-        *typical_error_tile,
         (f"All {problem.workload.m:,} answers within", tolerance_text, frequency_text),
         guess_tile_texts(promise.max_guess_probability()),
     ]

@@ -10,6 +10,12 @@ from dpcore.release.tiles import Tile
 from ..session.inert_text import escape_markdown
 from .frame import inline_container
 
+UNKNOWN_ERROR_TILE = (
+    "Error",
+    "not known yet",
+    "Explore shows it, measured with repeats of fresh noise",
+)
+
 
 def show_tiles(tiles: Sequence[Tile], uses: str) -> tuple[DeltaGenerator, list[DeltaGenerator]]:
     """Draw the tiles and, below, the release's possible uses; return their containers.

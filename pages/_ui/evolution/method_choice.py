@@ -10,6 +10,7 @@ import streamlit as st
 from dpcore import ALGORITHMS, Budget, Column, PointRelease
 from dpcore.core.numbers import format_percentage_points
 from dpcore.core.parameters import build_from_texts
+from dpcore.evaluation.run import FINAL_STEP_ONLY
 from dpcore.problems.regions import build_box, read_point_rows
 
 from ..charts import evolution_charts
@@ -20,7 +21,7 @@ from ..components import (
     parameter_widgets,
     result_panels,
 )
-from ..jobs import FINAL_STEP_ONLY, JobGroup, PlannedRun, tab_job_group, wait_or_draw_progress
+from ..jobs import JobGroup, PlannedRun, tab_job_group, wait_or_draw_progress
 from ..session import Table, escape_markdown, persistent_widget_args, printable_text
 from .table_evolution import available_table
 

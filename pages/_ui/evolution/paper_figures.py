@@ -16,6 +16,7 @@ from dpcore import Budget
 from dpcore.algorithms import Algorithm
 from dpcore.core.parameters import build_from_texts
 from dpcore.core.types import value_object
+from dpcore.evaluation.run import FINAL_STEP_ONLY
 
 from ..charts import evolution_charts
 from ..components import (
@@ -25,7 +26,7 @@ from ..components import (
     inline_container,
     result_panels,
 )
-from ..jobs import FINAL_STEP_ONLY, JobGroup, PlannedRun, tab_job_group, wait_or_draw_progress
+from ..jobs import JobGroup, PlannedRun, tab_job_group, wait_or_draw_progress
 from .player import PE, sample_points
 
 PAPER_BUDGET = Budget(1.0, 1e-4)  # the paper's

@@ -12,6 +12,7 @@ from dpcore import ALGORITHMS, Budget, PointRelease, Rows
 from dpcore.accuracy.meaning_of_epsilon import Promise, guess_tile_texts
 from dpcore.core.parameters import build_from_texts, declared_parameters
 from dpcore.core.provenance import Provenance
+from dpcore.evaluation.run import FINAL_STEP_ONLY
 from dpcore.evaluation.sweeps.worker_pool import RunResult
 from dpcore.models.releases import ReleasedPoints
 from dpcore.problems.point_samples import COORDINATE_NAMES, POINT_SAMPLES, UNIT_DISC
@@ -27,7 +28,7 @@ from ..components import (
     show_tiles,
 )
 from ..components.frame import set_page_badge
-from ..jobs import FINAL_STEP_ONLY, PlannedRun, tab_job_group, wait_or_draw_progress
+from ..jobs import PlannedRun, tab_job_group, wait_or_draw_progress
 
 PE = ALGORITHMS["private_evolution"]
 DEFAULT_PRESET = "our defaults"

@@ -121,10 +121,10 @@ def _draw_errors_by_step(result: RunResult) -> None:
     first = frame.iloc[0]
     last = frame.iloc[-1]
     summary = (
-        "The typical error over all pairs of columns goes from "
-        f"{format_percentage_points(first['mean_error'])} points after the first "
-        f"step to {format_percentage_points(last['mean_error'])} after {int(last['t'])}. The "
-        f"largest ends at {format_percentage_points(last['max_error'])}."
+        "Measured over all pairs of columns: rows in a wrong cell go from "
+        f"{format_percentage_points(first['misplaced'])} of 100 after the first "
+        f"step to {format_percentage_points(last['misplaced'])} after {int(last['t'])}. The "
+        f"largest error ends at {format_percentage_points(last['largest'])} points."
     )
     figure = explore_charts.convergence_chart(frame, "t", "step", result.summary.problem.n, "rows")
     draw_chart_panel(figure, summary, frame, "recipe-errors")

@@ -233,7 +233,7 @@ def draw_marginal(
         f"“{printable_text(labels[int(column_comparison.worst(1)[0])])}”: "
         f"{run_results.format_worst_error(column_comparison)}"
     )
-    if column_comparison.gaps.max() > run_results.comparison.gaps.max():
+    if column_comparison.gaps.max() > run_results.comparison.errors.largest:
         summary += "\nErrors of several answers add up here."
     if run_results.pinned is not None:
         frame["pinned A"] = run_results.pinned.result.release.answers(single)

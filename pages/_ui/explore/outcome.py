@@ -14,7 +14,7 @@ from dpcore import InputError
 from dpcore.accuracy.error_rates import ERROR_RATES
 from dpcore.accuracy.meaning_of_epsilon import guess_tile_texts
 from dpcore.accuracy.raw_noise import plain_noise_max_error
-from dpcore.accuracy.usefulness import predicted_tables, suitable_uses
+from dpcore.accuracy.usefulness import planned_tables, suitable_uses
 from dpcore.algorithms.algorithm import make_plan
 from dpcore.algorithms.query_release.shared.optimal_noise import compare_with_bound
 from dpcore.algorithms.schema_measurement.split_budget import fit_split
@@ -29,6 +29,7 @@ from dpcore.core.types import by_name
 from dpcore.evaluation.run import Comparison
 from dpcore.evaluation.sweeps.worker_pool import RunResult
 from dpcore.queries import Workload
+from dpcore.queries.workload import table_columns
 from dpcore.release import tiles as tiled
 
 from ..charts import explore_charts as charts
@@ -145,9 +146,9 @@ def draw_verdict(run_results: RunResults) -> tuple[DeltaGenerator, DeltaGenerato
     """
     summary = run_results.result.summary
     tiles = [
-        tiled.error_tile(
-            "Typical error",
-            run_results.comparison.gaps.mean(),
+        tiled.measured_error_tile(
+            summary.query_errors.misplaced,
+            table_columns(run_results.comparison.workload),
             run_results.n,
             run_results.unit_name,
         ),
@@ -163,19 +164,22 @@ def draw_verdict(run_results: RunResults) -> tuple[DeltaGenerator, DeltaGenerato
 
 def largest_error_tile(run_results: RunResults) -> tiled.Tile:
     """Return the tile of the largest error: where it is, and its size over the repeats."""
-    comparison = run_results.comparison
+    errors = run_results.comparison.errors
+    comparison = run_results.comparison.with_largest_error
     display_names = distinct_labels(run_results.settings.problem.domain.names)
     label = comparison.workload.label(int(comparison.worst(1)[0]))
     question_text = format_query_label(
         tuple((display_names.get(column, column), value) for column, value in label)
     )
-    largest_text = format_count(run_results.run_errors.max(), run_results.n, run_results.unit_name)
+    largest_of_runs = max(run.summary.query_errors.largest for run in run_results.runs)
+    largest_text = format_count(largest_of_runs, run_results.n, run_results.unit_name)
     repeats_text = (
         f", in {len(run_results.runs)} repeats up to {largest_text}" if run_results.replays else ""
     )
-    return tiled.error_tile(
+    return tiled.largest_error_tile(
         f"Largest error, at {question_text}",
-        comparison.gaps.max(),
+        errors.largest,
+        errors.largest_of_group,
         run_results.n,
         run_results.unit_name,
         repeats_text,
@@ -195,7 +199,7 @@ def _usefulness_sentence(run_settings: RunSettings) -> str:
             plan = make_plan(algorithm, problem, budget)
         else:
             plan = fit_split(algorithm, problem, split, exact=False)[1]
-        return suitable_uses(predicted_tables(problem, plan), problem.n).sentence
+        return suitable_uses(planned_tables(problem, plan), problem.n).sentence
 
     key = (
         problem.domain,
@@ -215,14 +219,15 @@ def draw_noise_spread(run_results: RunResults) -> None:
     runs = len(run_results.runs)
     spread_text = ""
     if run_results.replays:
-        typical = run_results.run_errors.mean(axis=1)
-        worst = run_results.run_errors.max(axis=1)
+        errors = [run.summary.query_errors for run in run_results.runs]
+        misplaced = [e.misplaced for e in errors]
+        largest = [e.largest for e in errors]
         spread_text = (
-            f"In {runs} repeats with fresh noise: typical error "
-            f"{format_percentage_points(typical.min())} to "
-            f"{format_percentage_points(typical.max())} "
-            f"points, largest {format_percentage_points(worst.min())} to "
-            f"{format_percentage_points(worst.max())}. "
+            f"In {runs} repeats with fresh noise, measured: "
+            f"{tiled.format_share_of_rows((min(misplaced), max(misplaced)))} "
+            f"{run_results.unit_name} in a wrong cell, largest error "
+            f"{format_percentage_points(min(largest))} to "
+            f"{format_percentage_points(max(largest))} points. "
         )
     epsilon = summary.spent.epsilon
     delta = summary.spent.delta
@@ -268,7 +273,7 @@ def convergence_verdict(run_curve: pd.DataFrame) -> str:
     last_quarter = run_curve[run_curve["t"] >= 0.75 * last_point["t"]]
     if len(last_quarter) < 2:
         return f"Done after {int(last_point['t']):,} steps"
-    if last_quarter["max_error"].iloc[0] - last_point["max_error"] <= 0.1 * last_point["max_error"]:
+    if last_quarter["largest"].iloc[0] - last_point["largest"] <= 0.1 * last_point["largest"]:
         return "The error stopped falling: waiting does not help"
     return "The error is still falling: more steps may help"
 
@@ -331,8 +336,8 @@ def _convergence_note(
             "Its theorem: a whole run with twice the budget has "
             f"{2**error_rate.epsilon_power:.0%} of the largest error. "
         )
-    if "population_max_error" in frame:
-        population_error = first_curve.iloc[-1]["population_max_error"]
+    if "population_largest" in frame:
+        population_error = first_curve.iloc[-1]["population_largest"]
         note += (
             "Against the population the largest error is "
             f"{format_percentage_points(population_error)} points."
@@ -348,9 +353,9 @@ def _with_proved_error(run_results: RunResults, frame: pd.DataFrame, x: str) -> 
     error_rate = ERROR_RATES.get(run_results.result.summary.algorithm)
     if not error_rate or x == "t" or frame["epsilon_spent"].nunique() == 1:
         return frame
-    ends = frame.groupby("seed")[["max_error", x]].transform("last")
+    ends = frame.groupby("seed")[["largest", x]].transform("last")
     share_of_end = frame[x].where(frame[x] > 0) / ends[x]
-    return frame.assign(proved=ends["max_error"] * share_of_end**error_rate.epsilon_power)
+    return frame.assign(proved=ends["largest"] * share_of_end**error_rate.epsilon_power)
 
 
 def _raw_noise_error(run_results: RunResults) -> float | None:

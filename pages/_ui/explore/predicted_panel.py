@@ -6,7 +6,7 @@ They are what the plan alone foretells.
 import streamlit as st
 
 from dpcore.accuracy.meaning_of_epsilon import Promise, guess_tile_texts
-from dpcore.accuracy.usefulness import predicted_error_sizes, predicted_tables, suitable_uses
+from dpcore.accuracy.usefulness import planned_tables, promised_error, suitable_uses
 from dpcore.algorithms.algorithm import make_plan
 from dpcore.core.numbers import unit_noun
 from dpcore.core.provenance import Provenance
@@ -14,15 +14,11 @@ from dpcore.privacy.accounting import budget_warnings
 from dpcore.release import tiles as tiled
 
 from ..components import draw_heading, result_panels, show_tiles
+from ..components.verdict_tiles import UNKNOWN_ERROR_TILE
+from ..jobs.predicted_runs import predict_before_release
 from ..session import escape_markdown, show_left_out_notice
 from ..session.stakeholder_wall import PREDICTED_FOR_ALL_ROWS_TEXT, PublicTable
 from .run_settings import RunSettings
-
-UNKNOWN_ERROR_TILE = (
-    "Error",
-    "known after the release",
-    "the noise of this algorithm follows the table",
-)
 
 
 def draw_predicted_panel(table: PublicTable, run_settings: RunSettings) -> None:
@@ -33,18 +29,22 @@ def draw_predicted_panel(table: PublicTable, run_settings: RunSettings) -> None:
     for caution in budget_warnings(budget, problem.n):
         st.warning(escape_markdown(caution, 300))
     plan = make_plan(algorithm, problem, budget)
-    predicted_noise = predicted_tables(problem, plan)
-    tiles = tiled.predicted_error_tiles(
-        predicted_error_sizes(predicted_noise, problem.workload),
-        None,
-        problem.n,
-        unit_noun(problem.group),
-    ) or [UNKNOWN_ERROR_TILE]
+    planned = planned_tables(problem, plan)
+    experiment = run_settings.experiment
+    task = {"algorithm": algorithm, "budget": budget, "split": run_settings.split}
+    predicted = predict_before_release(
+        problem, task, (problem.domain, problem.n, experiment, run_settings.split)
+    )
+    noun = unit_noun(problem.group)
+    tiles = [
+        *tiled.predicted_error_tiles(predicted, problem.n, noun),
+        *tiled.promised_error_tile(promised_error(planned, problem.workload), problem.n, noun),
+    ] or [UNKNOWN_ERROR_TILE]
     guess_rate = Promise.of_plan(plan, adaptive=algorithm.adaptive).max_guess_probability()
     with st.container(key="verdict"):
         show_tiles(
             [*tiles, guess_tile_texts(guess_rate)],
-            suitable_uses(predicted_noise, problem.n).sentence,
+            suitable_uses(planned, problem.n).sentence,
         )
     if table.unit.person is not None:
         st.caption(PREDICTED_FOR_ALL_ROWS_TEXT.format(size=table.n))

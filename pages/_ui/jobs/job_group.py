@@ -35,7 +35,6 @@ from ..session import session
 from .shared_pool import worker_pool
 
 MIN_REPORTED_SECONDS = 1.0  # seconds of others' work from which it is said
-FINAL_STEP_ONLY = 10**9  # more steps than there are: compared with the truth at the end only
 
 
 def queue_delay_text(seconds: float) -> str:

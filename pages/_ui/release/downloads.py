@@ -71,9 +71,8 @@ def draw_release_outputs(files: dict[str, bytes]) -> None:
     utility = facts["utility"]
     protection = facts["protects"]
     unit = unit_noun(protection["rows_per_person"])
-    tiles = tiled.predicted_error_tiles(
-        utility["noise"], utility["as_exact_as_sample"], protection["records"], unit
-    )
+    tiles = tiled.predicted_error_tiles(utility["predicted"], protection["records"], unit)
+    tiles += tiled.promised_error_tile(utility["promised"], protection["records"], unit)
     tiles.append(guess_tile_texts(promise.max_guess_probability()))
     show_tiles(tiles, utility["sentence"])
     st.markdown(f"**{escape_markdown(promise.suspicion_sentence, 500)}**")

@@ -17,7 +17,7 @@ from streamlit.delta_generator import DeltaGenerator
 
 from dpcore import ALGORITHMS, Budget, InputError, QueryRelease
 from dpcore.accuracy.meaning_of_epsilon import Promise, format_times_in_100, guess_tile_texts
-from dpcore.accuracy.usefulness import predicted_error_sizes, predicted_tables, suitable_uses
+from dpcore.accuracy.usefulness import planned_tables, promised_error, suitable_uses
 from dpcore.core.errors import OverspendError
 from dpcore.core.job import Job
 from dpcore.core.numbers import MAX_SYNTHETIC_ROWS, format_short_number, unit_noun
@@ -46,7 +46,9 @@ from dpcore.release.request import NOISE_MODES, ReleaseRequest
 from ..components import budget_gauge as shared_gauge
 from ..components import deployments, parameter_widgets, question_choice, show_tiles
 from ..components.result_panels import draw_plan_tables as plan_tables
+from ..components.verdict_tiles import UNKNOWN_ERROR_TILE
 from ..jobs import close_job, counting_job, job_result
+from ..jobs.predicted_runs import predict_before_release
 from ..session import (
     LargeTable,
     Table,
@@ -270,19 +272,22 @@ def draw_predicted_tiles(ready: PreparedRelease, plan_key: tuple) -> None:
     n = problem.n
     workload = problem.workload
     rows_per_person = ready.request.unit.most_rows
-    predicted_error = None
+    planned = None
+    predicted = None
     if ready.schema_measurement is None:
-        predicted_error = session().memoize(
-            "foreseen", plan_key, lambda: predicted_tables(problem, ready.plan)
+        planned = session().memoize(
+            "planned-tables", plan_key, lambda: planned_tables(problem, ready.plan)
         )
-    tiles = tiled.predicted_error_tiles(
-        predicted_error_sizes(predicted_error, workload), None, n, unit_noun(rows_per_person)
-    )
-    tiles = tiles or [
-        ("Error", "known after the release", "Explore shows it with repeats of fresh noise")
+        task = {"algorithm": ready.request.algorithm, "budget": budget}
+        predicted = predict_before_release(problem, task, plan_key)
+    noun = unit_noun(rows_per_person)
+    tiles = [
+        *tiled.predicted_error_tiles(predicted, n, noun),
+        *tiled.promised_error_tile(promised_error(planned, workload), n, noun),
     ]
+    tiles = tiles or [UNKNOWN_ERROR_TILE]
     guess = Promise(budget.epsilon, budget.delta, ready.events).max_guess_probability()
-    show_tiles([*tiles, guess_tile_texts(guess)], suitable_uses(predicted_error, n).sentence)
+    show_tiles([*tiles, guess_tile_texts(guess)], suitable_uses(planned, n).sentence)
     if isinstance(ready.plan.accountant, ZcdpAccountant):
         st.caption(CAUTION_TEXT)
 

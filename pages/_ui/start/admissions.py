@@ -7,11 +7,10 @@ import streamlit as st
 from dpcore import ALGORITHMS, Budget, Marginals, QueryRelease, Run
 from dpcore.accuracy.meaning_of_epsilon import guess_tile_texts
 from dpcore.core.types import frozen
-from dpcore.evaluation.run import compare_with_rows
+from dpcore.evaluation.run import FINAL_STEP_ONLY, compare_with_rows
 
 from ..charts.dragged_bars import BarFrames, draw_dragged_bars
 from ..components import EPSILON_OPTIONS, draw_chart_footer, draw_heading, format_setting
-from ..jobs import FINAL_STEP_ONLY
 from ..session import address_link, is_stakeholder_view, sample_table
 
 SAMPLE = "berkeley"

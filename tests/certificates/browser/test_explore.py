@@ -27,7 +27,7 @@ def visit(page, server, path, heading):
 
 
 def verdict(page):
-    return page.get_by_text(re.compile(r"Typical error\s*[\d.,]+ people\s*[\d.e-]+ points"))
+    return page.get_by_text(re.compile(r"People in a wrong cell\s*[\d.,]+ of [\d,]+\s*measured"))
 
 
 def upload(page, path, schema):

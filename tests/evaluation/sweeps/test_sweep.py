@@ -198,7 +198,9 @@ def test_means_and_winners():
     ]
     lines = command.report_lines([*points, point("a", 0.1, 1, "failed", message="broke")])[2:]
     cells = [["b", "1", "2", "0.3"], ["a", "1", "1", "0.25"], ["a", "0.1", "1", "0.5"]]
-    assert [line.split() for line in lines[:3]] == [[*line[:-1], "-", line[-1], "2"] for line in cells]
+    assert [line.split() for line in lines[:3]] == [
+        [*line[:-1], "-", line[-1], "2"] for line in cells
+    ]
     assert lines[3:] == ["best largest: ε=0.1 a, ε=1 a", "failed: a at ε=0.1 (1 points): broke"]
 
 

@@ -142,13 +142,13 @@ def test_nothing_stays_unanswered(made, algorithm):
     assert written == review_page(facts, 1)
     assert written.count('<tr><th scope="row">') == len(answers)
     card = (folder / "card.html").read_text()
-    assert ("19 of 20 answers: within" in card) is (facts["utility"]["noise"] is not None)
+    assert ("Each answer is within" in card) is (facts["utility"]["promised"] is not None)
     useful, kind = answers["How useful is it?"]
     known = facts["errors"] or facts["utility"]["good_for"] or facts["utility"]["not_for"]
     assert kind == ("measured" if known else "not covered")
     assert facts["utility"]["sentence"] in useful
     assert ("as exact as a sample" in useful) is (
-        facts["utility"]["as_exact_as_sample"] is not None
+        facts["utility"]["predicted"]["as_exact_as_sample"] is not None
     )
 
 
