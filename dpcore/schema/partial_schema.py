@@ -15,7 +15,7 @@ from .domain import Domain
 from .schema_json import domain_from_json
 
 PRIVATE = "private"
-DEFAULT_BINS = 16  # where nothing is said
+DEFAULT_BINS = 16  # of a column to be measured, about, where nothing is said
 MAX_BINS = 1000
 EXPECTED_CATEGORIES = 7  # categories to plan with
 PRIVATE_COLUMN_KEYS = {"kind", "read", "ordered", "values", "bounds", "bins", "missing"}
@@ -25,15 +25,15 @@ PRIVATE_COLUMN_KEYS = {"kind", "read", "ordered", "values", "bounds", "bins", "m
 class UnknownColumn:
     """A column whose values or bounds will be measured.
 
-    It states its kind, its reading, and its largest number of bins. `quantiles` asks for bins that
-    hold about as many rows each, else they are as wide as each other; whole numbers get a cell each
-    if there are no more than `bins` of them.
+    It states its kind, its reading, and how many bins it should have, about; None for as many as
+    suit it. `quantiles` asks for bins that hold about as many rows each, else they are as wide as
+    each other where that shows enough. A few whole numbers, `bins` or fewer, get a cell each.
     """
 
     name: str
     kind: str
     read: str = AS_WRITTEN
-    bins: int = DEFAULT_BINS
+    bins: int | None = None
     quantiles: bool = False
 
     @property
@@ -53,7 +53,7 @@ class UnknownColumn:
         return (
             self.column_of_values(labels)
             if self.is_categorical
-            else self.column_of_bins([float(e) for e in range(self.bins + 1)])
+            else self.column_of_bins([float(e) for e in range((self.bins or DEFAULT_BINS) + 1)])
         )
 
     def column_of_values(self, values: Sequence[str], missing: bool = False) -> Column:
@@ -242,7 +242,8 @@ def partial_schema_to_json(schema: PartialSchema) -> Json:
             entry["values"] = PRIVATE
         else:
             entry["bounds"] = PRIVATE
-            entry["bins"] = PRIVATE if c.quantiles else c.bins
+            if c.quantiles or c.bins is not None:
+                entry["bins"] = PRIVATE if c.quantiles else c.bins
         if c.read:
             entry["read"] = c.read
         entries[c.name] = entry
@@ -328,10 +329,11 @@ def _parse_unknown_column(probe: Column, spec: Json) -> UnknownColumn:
                 f'column {name!r}: of categories the values are private: "values": "private"'
             )
         return column
-    bins = spec.get("bins", DEFAULT_BINS)
+    bins = spec.get("bins")
     if spec.get("bounds") != PRIVATE or "values" in spec:
         raise InputError(f'column {name!r}: of numbers the bounds are private: "bounds": "private"')
-    if bins != PRIVATE and (type(bins) is not int or not 1 <= bins <= MAX_BINS):
+    is_bin_count = type(bins) is int and 1 <= bins <= MAX_BINS
+    if "bins" in spec and bins != PRIVATE and not is_bin_count:
         raise InputError(
             f'column {name!r}: bins={str(bins)[:40]} must be "private" or in 1..{MAX_BINS}'
         )

@@ -75,6 +75,21 @@ class FittedTreeCounts:
         """The count of each cell (len(edges) − 1,)."""
         return self.tree.fit_leaves(self.noisy_counts.values, self.n)[:-1]
 
+    def rising_counts(self, first: int, last: int) -> Array:
+        """Return the counts (last − first,) of cells between two edges, none below 0.
+
+        The rows below an edge are taken halfway between rising curves above and below the noisy
+        ones. What is beyond the two edges belongs to the cell there.
+        """
+        cumulative = np.append(0.0, np.cumsum(self.counts))
+        upper_curve = np.maximum.accumulate(cumulative)
+        lower_curve = np.minimum.accumulate(cumulative[::-1])[::-1]
+        rows_below = np.maximum((upper_curve + lower_curve) / 2, 0.0)
+        all_rows = rows_below[-1]
+        rows_below[: first + 1] = 0.0
+        rows_below[last:] = all_rows
+        return np.diff(rows_below[first : last + 1])
+
     def find_ends(self) -> tuple[int, int, float] | None:
         """Return the edges between which most rows are, and how many rows may lie outside.
 
@@ -286,59 +301,3 @@ def min_fullest_count(stddev: float, is_gaussian: bool) -> float:
 def _deviations_at_chance(chance: Any, is_gaussian: bool) -> Any:
     """Return the number of standard deviations that noise exceeds with the given chance."""
     return -ndtri(chance) if is_gaussian else -np.log(2 * chance) / math.sqrt(2)
-
-
-def quantile_cuts(
-    tree_counts: FittedTreeCounts, first: int, last: int, bins: int
-) -> tuple[Array, bool]:
-    """Return the cuts between bins of about equally many rows, and a flag for the last cell.
-
-    The flag says whether the last cell is a bin of its own.
-
-    A cell that surely holds half a bin's rows is a bin of its own; what is beyond an end belongs to
-    the cell there.
-    """
-    cumulative = np.append(0.0, np.cumsum(tree_counts.counts))
-    # halfway between rising curves above and below
-    rows_below = (
-        np.maximum.accumulate(cumulative) + np.minimum.accumulate(cumulative[::-1])[::-1]
-    ) / 2
-    all_rows = rows_below[-1]
-    rows_below[: first + 1] = 0.0
-    rows_below[last:] = all_rows
-    edges = tree_counts.edges[first : last + 1]
-    rows_below = np.maximum(rows_below[first : last + 1], 0.0)
-    rows_inside = np.diff(rows_below)
-    total = rows_below[-1]
-    is_heavy = rows_inside >= max(
-        total / (2 * bins), CERTAIN_DEVIATIONS * tree_counts.noisy_counts.stddev
-    )
-    rows_per_bin = max(total - rows_inside[is_heavy].sum(), 0.0) / max(
-        bins - int(is_heavy.sum()), 1
-    )
-    cuts = [edges[np.flatnonzero(is_heavy)], edges[np.flatnonzero(is_heavy) + 1]]
-    starts = np.flatnonzero(~is_heavy & np.append(True, is_heavy[:-1]))
-    stops = np.flatnonzero(~is_heavy & np.append(is_heavy[1:], True)) + 1
-    for a, b in zip(starts, stops, strict=True):
-        bin_count = round((rows_below[b] - rows_below[a]) / rows_per_bin) if rows_per_bin > 0 else 1
-        targets = rows_below[a] + (rows_below[b] - rows_below[a]) * np.arange(1, bin_count) / max(
-            bin_count, 1
-        )
-        rising = rows_below[a : b + 1] + np.arange(b - a + 1) * 1e-9
-        cuts.append(
-            _round_cuts(np.interp(targets, rising, edges[a : b + 1]), float(edges[b] - edges[a]))
-        )
-    return np.unique(np.concatenate(cuts)), bool(is_heavy[-1])
-
-
-def even_cuts(low: float, high: float, bins: int) -> Array:
-    """Return the cuts between bins of equal width."""
-    return _round_cuts(np.linspace(low, high, bins + 1)[1:-1], high - low)
-
-
-def _round_cuts(numbers: Array, width: float) -> Array:
-    """Return increasing numbers, rounded to a hundredth of the gap to the next."""
-    gaps = np.diff(numbers, prepend=-np.inf, append=np.inf)
-    gaps = np.minimum(np.minimum(gaps[:-1], gaps[1:]), width)
-    digits = np.maximum(2 - np.floor(np.log10(np.maximum(gaps, width * 1e-9))), 0).astype(int)
-    return np.array([round(float(x), int(p)) for x, p in zip(numbers, digits, strict=True)])

@@ -50,12 +50,12 @@ from ...release.ledger.ledger_store import LedgerStore
 from ...release.measured_schema import publish_schema
 from ...release.request import SchemaRequest
 from ...schema.inference.proposal import (
-    CROWDED_BIN_NOTE,
     Proposal,
     has_crowded_bin,
     propose_schema,
     reading_notes,
 )
+from ...schema.inference.rounded_bounds import CROWDED_BIN_NOTE
 from ...schema.schema_json import text_format_from_json
 from ..arguments import (
     DELTA_HELP,

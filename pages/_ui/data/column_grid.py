@@ -12,8 +12,8 @@ from dpcore.core.provenance import Provenance
 from dpcore.schema.column_readings import DATE_PARTS, DATE_READINGS, PREFIX_LENGTHS
 from dpcore.schema.inference import repairs
 from dpcore.schema.inference.infer_schema import ColumnGuess, initial_column_entry
-from dpcore.schema.inference.proposal import CROWDED_BIN_NOTE
 from dpcore.schema.inference.repairs import ColumnProblem
+from dpcore.schema.inference.rounded_bounds import CROWDED_BIN_NOTE
 from dpcore.schema.partial_schema import is_private_entry, private_entry
 
 from ..jobs.table_changes import start_schema_change
