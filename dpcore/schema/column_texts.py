@@ -111,7 +111,7 @@ class ColumnTexts:
         )
 
     def _category(self, text: str) -> str:
-        """Return the category in a cell's text: that of `same` which it is read as, else its own."""
+        """Return the category in a cell's text: the one that `same` states, else its own."""
         key = category_of_cell(text, self.read)
         code = self._statements.code_by_key.get(key)
         return key if code is None else self._statements.category_key(self.same[code][0])

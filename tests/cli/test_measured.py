@@ -5,6 +5,7 @@ used again.
 import json
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
 import pytest
 
@@ -21,6 +22,7 @@ from dpcore.privacy.accounting import (
     events_from_json,
 )
 from dpcore.release import preparation
+from dpcore.release.evidence import verifier
 from dpcore.release.ledger.ledger_store import LedgerStore
 from dpcore.schema.partial_schema import partial_schema_from_json
 from tests.cli.command_files import OPEN, people_table, run_arguments
@@ -71,6 +73,43 @@ def test_a_release_measures_its_schema_and_holds_nothing_that_one_row_says(here,
     assert "found: <bdi>2 values passed the threshold of" in Path("out/card.html").read_text()
     for path in (here / "out").iterdir():
         assert SECRET.encode() not in path.read_bytes()
+
+
+SPELLED = {"same": {"clerk": ["Clk.", "c"], "nobody": ["n"]}, "missing_codes": ["refused"]}
+
+
+def test_codes_and_values_that_are_the_same_leave_as_they_were_stated(here):
+    """No spelling of a value, and no code, is a value of the release; its schema says so again, and
+    `run` and the verifier read it.
+    """
+    frame = people_table()
+    position = np.arange(len(frame))
+    is_clerk = frame["job"] == "clerk"
+    frame.loc[is_clerk, "job"] = np.array(["Clk.", "c", "clerk"])[position % 3][is_clerk]
+    frame.loc[position % 5 == 0, "job"] = "refused"
+    frame.loc[position % 4 == 0, "age"] = "999"
+    frame.to_csv("t.csv", index=False)
+    columns = OPEN["columns"] | {
+        "job": OPEN["columns"]["job"] | SPELLED,
+        "age": OPEN["columns"]["age"] | {"missing_codes": [-9, 999]},
+    }
+    write_json("s.json", {"columns": columns})
+    run_command(release())
+    job = facts()["schema"]["columns"]["job"]
+    age = facts()["schema"]["columns"]["age"]
+    assert {"Clk.", "c", "refused"}.isdisjoint(job["values"])
+    assert job["same"] == {"clerk": ["Clk.", "c"]}, "nobody is not among the values"
+    assert job["missing_codes"] == ["refused"]
+    assert job["missing"] == "category"
+    assert (age["missing_codes"], age["edges"][-1] < 200) == ([-9, 999], True)
+    assert not [check for check in verifier.run_checks(here / "out") if not check[0]]
+    proof = " ".join((here / "out/proof.html").read_text().split())
+    assert "the value that the schema states its text to be the same as" in proof
+    rows = pd.read_csv("out/synthetic.csv", keep_default_na=False)
+    assert set(rows["job"]) <= {*job["values"], ""}
+    for schema in ("s.json", "out/schema.json"):
+        options = {"table": "t.csv", "algorithm": "gaussian_maxent", "delta": "1e-6"}
+        run_command(run_arguments(queries="marginals:2", schema=schema, json="r.json", **options))
 
 
 def test_the_schema_is_a_later_releases_public_input():

@@ -19,7 +19,7 @@ from dpcore.release.preparation import (
     prepare_with_partial_schema,
 )
 from dpcore.release.request import ReleaseRequest
-from dpcore.schema.partial_schema import EXPECTED_CATEGORIES, PartialSchema
+from dpcore.schema.partial_schema import DEFAULT_BINS, EXPECTED_CATEGORIES, PartialSchema
 
 from ..components import column_costs, draw_heading
 from ..jobs import job_result
@@ -75,8 +75,8 @@ def draw_measurement_preview(measurement: SchemaMeasurement) -> None:
         f"{schema_part:.1%} of the budget measures it, and {1 - schema_part:.1%} is left for the "
         "algorithm. The plan "
         "below has "
-        f"placeholders: {EXPECTED_CATEGORIES} values for each column of categories, and the bins "
-        "you entered for numbers. It is "
+        f"placeholders: {EXPECTED_CATEGORIES} values for each column of categories, and for "
+        f"numbers the bins you entered, or {DEFAULT_BINS}. It is "
         "made anew in the schema that is found, within the same budget. Questions are read in "
         "that schema."
     )

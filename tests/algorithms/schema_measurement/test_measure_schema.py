@@ -59,7 +59,11 @@ from dpcore.privacy.statistics.column_statistics import FANOUT, TreeCounts, dyad
 from dpcore.problems import ColumnMeasurement
 from dpcore.schema.column import OTHER_LABEL
 from dpcore.schema.column_texts import ColumnTexts
-from dpcore.schema.partial_schema import partial_schema_from_json
+from dpcore.schema.partial_schema import (
+    partial_schema_from_json,
+    partial_schema_to_json,
+    private_entry,
+)
 from tests.replay import Recorder, Replayer
 from tests.small_problems import (
     QUERIES,
@@ -67,6 +71,7 @@ from tests.small_problems import (
     categorical,
     expect_budget_error,
     expect_error,
+    integer,
     parametrize,
     parametrize_false_true,
     private,
@@ -479,6 +484,36 @@ def test_noise_of_any_size_gives_a_schema():
             assert found.domain.encode(frame).n == 60
 
 
+HARD = {  # numbers whose edges are hard to round
+    "huge": lambda rng: rng.choice([-1.0, 1.0], 300) * 10.0 ** rng.uniform(10, 300, 300),
+    "tiny": lambda rng: 10.0 ** rng.uniform(-30, -5, 300),
+    "near each other": lambda rng: 1e6 + rng.integers(0, 7, 300) * 1e-4,
+    "at the last whole numbers": lambda rng: 2.0**48 - rng.integers(0, 50, 300),
+    "both ways": lambda rng: rng.standard_t(1, 300),
+    "one far": lambda rng: np.append(rng.random(299), -1e14),
+    "one value": lambda rng: np.full(300, -0.1),
+    "none": lambda rng: np.full(300, np.nan),
+}
+
+
+@parametrize("bins", [None, 1, 3, 1000, "private"])
+@parametrize("kind", ["integer", "numeric"])
+def test_whatever_is_measured_makes_a_schema_that_can_be_used(kind, bins):
+    entry = private(kind) | ({} if bins is None else {"bins": bins})
+    for seed in range(2):
+        values = {name: law(seeded(seed)) for name, law in HARD.items()}
+        frame = pd.DataFrame(values).map(repr).replace("nan", "")
+        spec = {"columns": dict.fromkeys(frame, entry)}
+        for epsilon in (0.3, 1000.0):
+            domain = measured(frame, spec, epsilon=epsilon, seed=seed)[0].domain
+            assert domain_from_json(domain_to_json(domain)) == domain
+            rows = domain.encode(frame)
+            assert rows.n == 300
+            codes = np.repeat(rows.values, 2, axis=0)
+            again = domain.encode(domain.decode_rounded(codes, seeded(0)))
+            assert (again.values == rows.values).all(), "synthetic rows are where they belong"
+
+
 @parametrize(
     "spec, why",
     [
@@ -490,12 +525,53 @@ def test_noise_of_any_size_gives_a_schema():
         (WHOLE | {"missing": "refuse"}, "cannot refuse missing"),
         (CATEGORIES | {"read": "year of y-m-d"}, "does not go with"),
         ({"kind": "date", "values": "private"}, "dates are too detailed"),
+        (WHOLE | {"same": {"1": ["one"]}}, '"same" goes with categories alone'),
+        (CATEGORIES | {"same": ["m"]}, "same must be a JSON object"),
+        (CATEGORIES | {"same": {"m": ["M"], "f": ["M"]}}, "'M' in same is read as 'f'"),
+        (CATEGORIES | {"same": {"m": ["f"], "f": ["F"]}}, "'f' in same is read as 'm'"),
+        (CATEGORIES | {"same": {"m": ["M"]}, "missing_codes": ["m"]}, "in missing_codes"),
+        (WHOLE | {"missing_codes": 9}, "missing_codes must be a list"),
         (private("nothing"), "is not one of"),
     ],
 )
 def test_what_makes_no_sense_is_refused(spec, why):
     with expect_error(why):
         partial_schema_from_json({"columns": {"a": spec}})
+
+
+STATED = {
+    "job": CATEGORIES | {"same": {"nurse": ["RN"], "(other)": ["smith"]}, "missing_codes": ["NA?"]},
+    "sex": TYPED,
+    "age": WHOLE | {"missing_codes": [99, -9]},
+}
+
+
+def test_what_is_stated_of_texts_is_in_the_file_and_stays_when_the_column_is_measured_again():
+    schema = partial_schema_from_json({"columns": STATED})
+    written = partial_schema_to_json(schema)["columns"]
+    assert written == {name: STATED[name] for name in ("job", "age")}
+    again = partial_schema_from_json({"columns": written}).unknown_columns
+    assert again == schema.unknown_columns
+    assert private_entry(STATED["job"]) == STATED["job"]
+    peeked = integer(0, 90, missing_codes=[99], same={"a": ["b"]})
+    assert private_entry(peeked) == WHOLE, "of a column that was looked at they may tell of a row"
+
+
+def test_a_measured_column_reads_each_cell_as_it_was_read_while_it_was_measured():
+    frame = table()
+    frame.loc[10:900, "job"] = "RN"
+    frame.loc[910:1200, "job"] = "NA?"
+    frame.loc[10:1200, "age"] = "99"
+    found = measured(frame, {"columns": STATED})[0]
+    job, _, age = found.domain.columns
+    assert job.values == ("clerk", "nurse", OTHER_LABEL)
+    assert job.same == (("nurse", ("RN",)), (OTHER_LABEL, ("smith",)))
+    assert job.missing == "category"
+    codes = job.encode(frame["job"])
+    assert (codes[10:901] == 1).all()
+    assert (codes[910:1201] == job.nonmissing_size).all()
+    assert (age.encode(frame["age"])[10:1201] == age.nonmissing_size).all()
+    assert domain_from_json(domain_to_json(found.domain)) == found.domain
 
 
 def test_public_columns_are_refused_before_the_rest_is_looked_at():
