@@ -118,6 +118,15 @@ def test_counting_agrees_with_encoding(same, codes, read, cells):
     assert found.n == len(cells) == found.kind_counts.sum()
 
 
+def test_a_code_is_a_number_or_a_text_and_a_stated_value_is_no_code():
+    cells = pd.Series(["-9", "-9,00", "x", "7", "NA", "none", None])
+    found = ColumnTexts.from_series(cells, AMOUNT_WITH_COMMA, (), (-9, "x", 7))
+    assert np.isnan(found.numbers).all()
+    found = ColumnTexts.from_series(cells, AS_WRITTEN, (("NA", ("none",)),), ("x", "7"))
+    assert found.category_counts == {"-9": 1, "-9,00": 1, "NA": 2}, "Namibia, as it is stated"
+    assert found.missing_count == 3
+
+
 @parametrize("read", [AS_WRITTEN, AMOUNT_WITH_COMMA, "year of y-m-d"])
 @given(cells=st.lists(st.one_of(ANYTHING, WORDS), min_size=1, max_size=8))
 def test_numbers_are_those_of_the_column_that_is_measured(read, cells):

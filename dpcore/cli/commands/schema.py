@@ -66,7 +66,12 @@ from ..arguments import (
     flag,
     ledger_arguments,
 )
-from ..output_files import ProgressLine, ledger_request_fields, print_message
+from ..output_files import (
+    ProgressLine,
+    ledger_request_fields,
+    print_hidden_rows,
+    print_message,
+)
 from ..table_arguments import table_request_fields
 
 SLOW_CELL_COUNT = 10_000_000  # cells that take seconds to look at
@@ -194,7 +199,8 @@ def _measure_schema(args: Namespace) -> None:
         budget=Budget(args.epsilon, args.delta),
         **ledger_fields,
     )
-    with publish_schema(request, LedgerStore(args.ledger, create=True)) as (schema, findings):
+    store = LedgerStore(args.ledger, create=True)
+    with publish_schema(request, store, print_hidden_rows) as (schema, findings):
         print(json.dumps(schema, indent=2, ensure_ascii=False), flush=True)
     for finding in findings:
         print_message("note", f"{finding.column.name!r}: {finding.description}")

@@ -7,6 +7,7 @@ import pandas as pd
 import streamlit as st
 
 from dpcore import Budget, PrivacyUnit, read_queries
+from dpcore.algorithms.schema_measurement.hidden_rows import predict_hidden_rows
 from dpcore.algorithms.schema_measurement.split_budget import default_schema_share
 from dpcore.core.job import Job
 from dpcore.core.provenance import Provenance
@@ -81,6 +82,11 @@ def draw_measurement_preview(measurement: SchemaMeasurement) -> None:
         "that schema."
     )
     problem = measurement.problem
+    hidden_rows = predict_hidden_rows(problem, measurement.plan)
+    if hidden_rows.hides_nearly_all:
+        st.warning(column_costs.hidden_rows_text(hidden_rows))
+    else:
+        st.markdown(column_costs.hidden_rows_text(hidden_rows))
     cost_rows = column_costs.column_cost_rows(problem.columns, problem, measurement.plan)
     column_costs.draw_column_costs(cost_rows)
 
