@@ -3,6 +3,7 @@ used again.
 """
 
 import json
+import re
 from pathlib import Path
 
 import numpy as np
@@ -238,7 +239,11 @@ def schema(*extra, delta="1e-6"):
 def test_the_schema_of_a_table_that_nobody_knows(here, capsys):
     printed = run_command(schema())
     found = json.loads(printed)
-    assert SECRET not in printed + capsys.readouterr().err
+    messages = capsys.readouterr().err
+    assert SECRET not in printed + messages
+    assert re.match(
+        r"note: measured with protection, values under \d+ of 3,000 rows will be hidden", messages
+    ), "before anything else"
     assert {name: spec["kind"] for name, spec in found["columns"].items()} == {
         "job": "categorical",
         "sex": "categorical",
@@ -288,8 +293,14 @@ def test_a_column_where_nothing_passes_says_what_epsilon_it_would_need(capsys):
         "run t.csv --schema=s.json --queries=marginals:1 --algorithm=gaussian_maxent --epsilon=1 "
         "--delta=1e-6"
     )
-    assert "'job': no value passed the threshold of" in capsys.readouterr().err
-    words = run_command(release())
+    messages = capsys.readouterr().err
+    assert "'job': no value passed the threshold of" in messages
+    before, after = messages.split("'job': no value passed")
+    assert "rows will be hidden" in before
+    words = run_command(release(epsilon=0.1))
+    messages = capsys.readouterr().err
+    assert "warning: measured with protection, values under" in messages
+    assert "Better state the values or ranges yourself, or use more budget" in messages
     assert "150 rows (5%) would be seen at epsilon = " in words
     assert words.split("would be seen at epsilon = ")[1].split()[0] in Path(
         "out/card.html"

@@ -169,10 +169,8 @@ def _draw_try_button(
         text = "At δ = 0 some of these columns cannot be measured: see below."
         if hidden_rows is not None:
             columns_text = _column_count_text(partial_schema)
-            text = (
-                f"{columns_text} to be measured privately. {column_costs.hidden_rows_text(hidden_rows)} "
-                "Its cost is below."
-            )
+            hidden_text = column_costs.hidden_rows_text(hidden_rows)
+            text = f"{columns_text} to be measured privately. {hidden_text} Its cost is below."
         st.markdown(text, width="stretch")
         is_advised = hidden_rows is not None and not hidden_rows.hides_nearly_all
         st.button(
