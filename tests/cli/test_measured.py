@@ -163,7 +163,7 @@ def test_without_delta_noise_is_exact_also_where_the_first_release_was_not():
 
 
 @parametrize("when", ["before", "while"])
-def test_it_is_charged_before_the_first_draw_and_stays_so(monkeypatch, capsys, when):
+def test_it_is_charged_before_the_first_draw_and_stays_so(monkeypatch, when):
     def broken(*args):
         assert len(releases()) == 1, "charged first"
         if when == "while":
@@ -171,8 +171,7 @@ def test_it_is_charged_before_the_first_draw_and_stays_so(monkeypatch, capsys, w
         raise InputError("broken on purpose")
 
     monkeypatch.setattr(preparation, "measure_schema", broken)
-    run_command(release(), code=2)
-    assert capsys.readouterr().err.splitlines()[-1].startswith("error: broken on purpose")
+    check_command_refused("broken on purpose", release(), notes=1)
     (data,) = LedgerStore("l.sqlite").list_datasets()
     assert data.releases[0]["state"] == "failed"
     rho = sum(e.rho * t for e, t in events_from_json(data.releases[0]["events"]))
@@ -273,14 +272,13 @@ def test_a_private_schema_states_how_its_file_is_written():
     assert len(releases()) == 1, "what is refused is not paid for"
 
 
-def test_a_private_schema_that_fails_stays_charged(monkeypatch, capsys):
+def test_a_private_schema_that_fails_stays_charged(monkeypatch):
     def broken(*_):
         assert len(releases()) == 1, "charged first"
         raise InputError("broken on purpose")
 
     monkeypatch.setattr("dpcore.release.measured_schema.MeasureColumns.steps", broken)
-    run_command(schema(), code=2)
-    assert capsys.readouterr().err.splitlines()[-1].startswith("error: broken on purpose")
+    check_command_refused("broken on purpose", schema(), notes=1)
     assert releases()[0]["state"] == "failed"
 
 
