@@ -28,7 +28,8 @@ one is counted as it is.
 
 What nobody knows may be written "values": "private" or "bounds": "private" (with "bins": 16, or
 "private" for bins of about as many rows each). run, sweep and release then measure it first, with
-part of the same budget.
+part of the same budget. "same" and "missing_codes" go with it, as public knowledge. Before anything
+is measured, a note says values under how many rows will be hidden.
 
 Two examples:
   python -m dpcore schema people.csv > schema.json
