@@ -183,6 +183,9 @@ def _numeric_findings(
         )
         return ColumnFindings(column.column_of_bins([0.0, 1.0]), description, True)
     first, last, beyond = ends
+    if column.is_integer:
+        first, last = tree_counts.ends_of_years(first, last)
+        beyond = tree_counts.max_rows_beyond(first, last)
     low = float(tree_counts.edges[first])
     high = float(tree_counts.edges[last])
     beyond_text = f"at most about {beyond:,.0f} rows lie beyond the ends (19 times in 20)"

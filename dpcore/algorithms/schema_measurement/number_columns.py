@@ -34,6 +34,9 @@ END_DEVIATIONS = 4.0
 FAR_END_DEVIATIONS = 6.0
 # share of all rows that may lie beyond an end within the grid, where noise allows it
 MAX_LOST_ROWS_SHARE = 0.05
+# whole numbers that are taken for years, where this share of a column's rows has them
+LIKELY_YEARS = (1900, 2100)
+MIN_LIKELY_YEARS_SHARE = 0.9
 # standard deviations that noise, Gaussian or Laplace, exceeds on one side 2.5 times in 100
 ONE_SIDED_DEVIATIONS = 2.2
 # standard deviations at which a noisy count is taken for more than nothing
@@ -102,14 +105,8 @@ class FittedTreeCounts:
         100 columns; all of an outermost cell may, as the numbers beyond all cells are counted
         there.
         """
-        cumulative = np.append(0.0, np.cumsum(self.counts))
-        cells = np.arange(len(cumulative) - 1)
-        stops = np.full(len(cells), len(cells))
-        rows = _CumulativeRows(
-            cumulative,
-            self.noisy_counts.stddev * self.tree.range_stddevs(0 * cells, cells + 1),
-            self.noisy_counts.stddev * self.tree.range_stddevs(cells, stops),
-        )
+        rows = self._cumulative_rows
+        cells = np.arange(len(self.counts))
         starts_inside = self.edges[:-1] >= self.grid_edges[0]
         is_inside = starts_inside & (self.edges[1:] <= self.grid_edges[-1])
         min_deviations = np.where(is_inside, END_DEVIATIONS, FAR_END_DEVIATIONS)
@@ -123,7 +120,38 @@ class FittedTreeCounts:
         is_near = is_inside & (cells >= first_ends[0] - margin) & (cells <= first_ends[1] + margin)
         near_deviations = np.where(is_near, NEAR_END_DEVIATIONS, min_deviations)
         low, high = rows.walk_inward(near_deviations, max_lost) or first_ends
-        return low, high + 1, float(min(rows.max_outside(low, high), self.n))
+        return low, high + 1, self.max_rows_beyond(low, high + 1)
+
+    @cached_property
+    def _cumulative_rows(self) -> "_CumulativeRows":
+        """The rows below every edge, with the noise on the rows beyond each cell."""
+        cumulative = np.append(0.0, np.cumsum(self.counts))
+        cells = np.arange(len(self.counts))
+        stops = np.full(len(cells), len(cells))
+        return _CumulativeRows(
+            cumulative,
+            self.noisy_counts.stddev * self.tree.range_stddevs(0 * cells, cells + 1),
+            self.noisy_counts.stddev * self.tree.range_stddevs(cells, stops),
+        )
+
+    def max_rows_beyond(self, first: int, last: int) -> float:
+        """Return how many rows may lie beyond two edges, but for 5 of 100 columns."""
+        return float(min(self._cumulative_rows.max_outside(first, last - 1), self.n))
+
+    def ends_of_years(self, first: int, last: int) -> tuple[int, int]:
+        """Return two edges without unlikely years between them, where nearly all are likely ones.
+
+        Noise makes a few rows of any year, and a bin from the year 1000 on shows nothing.
+        """
+        low, high = LIKELY_YEARS
+        first_year = max(first, int(np.searchsorted(self.edges, low, side="right")) - 1)
+        last_year = min(last, int(np.searchsorted(self.edges, high)))
+        if not first_year < last_year:
+            return first, last
+        counts = self.rising_counts(first, last)
+        likely_rows = counts[first_year - first : last_year - first].sum()
+        are_years = likely_rows >= MIN_LIKELY_YEARS_SHARE * counts.sum()
+        return (first_year, last_year) if are_years else (first, last)
 
     def finer_edges(self) -> Array | None:
         """Return the edges of smaller cells around the numbers, with room on both sides.

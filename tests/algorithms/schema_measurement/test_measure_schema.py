@@ -343,6 +343,23 @@ def test_no_bin_holds_most_rows_unless_one_value_does_and_edges_are_round(name, 
     assert np.median(worst) <= 0.6
 
 
+@parametrize("law, are_years", [((1952, 2008), True), ((1, 3000), False), ((1500, 2900), False)])
+def test_a_column_of_years_has_no_bin_from_the_middle_ages_on(law, are_years):
+    """At so little budget that noise makes rows of years that no row has."""
+    lows = []
+    for seed in range(6):
+        values = seeded(seed).integers(*law, 1700)
+        frame = pd.DataFrame({"a": values}).astype(str)
+        finding = measured(frame, {"columns": {"a": WHOLE}}, epsilon=0.25, seed=seed)[0].findings[0]
+        if not finding.found_nothing:
+            lows.append(finding.column.bounds[0])
+            beyond = int(re.search(r"about ([\d,]+) rows lie beyond", finding.description)[1])
+            low, high = finding.column.bounds
+            assert ((values < low) | (values > high)).sum() <= beyond
+    assert lows
+    assert all((low >= 1850) == are_years for low in lows)
+
+
 def test_nothing_found_says_so_and_what_it_would_need():
     frame = pd.DataFrame({"job": [f"name {i}" for i in range(N)], "pay": [""] * N})
     found = measured(frame, {"columns": {"job": CATEGORIES, "pay": QUANTILES}})[0]
