@@ -157,6 +157,11 @@ def test_the_grid_says_what_the_schema_says_and_back():
     assert entry_from_row(
         "sex", rows["sex"] | {"public values or range": "private"}, OPEN["columns"]["sex"]
     ) == private("categorical")
+    stated = OPEN["columns"]["age"] | {"missing_codes": [-9]}
+    fewer = rows["age"] | {"public values or range": "measured privately, 4 groups"}
+    assert entry_from_row("age", fewer, stated) == stated | {"bins": 4}, "codes stay"
+    peeked = integer(0, 90, missing_codes=[-9], missing="category")
+    assert "missing_codes" not in entry_from_row("age", fewer, peeked), "they may tell of a row"
     with pytest.raises(ValueError, match="column 'age': 'about 5' is no range; write 0 to 120"):
         entry_from_row("age", rows["age"] | {"public values or range": "about 5"}, {})
 

@@ -230,7 +230,10 @@ def _state_text(
     and it is said if most rows are in one bin.
     """
     if is_private_entry(spec):
-        return "to be measured"
+        codes = spec.get("missing_codes")
+        if not isinstance(codes, list) or not codes or is_stakeholder_view():
+            return "to be measured"
+        return f"to be measured; counted as missing: {', '.join(map(printable_text, codes))}"
     if column_problems:
         problem_text = (
             "does not fit"
