@@ -8,6 +8,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
+from itertools import pairwise
 
 import pandas as pd
 
@@ -184,10 +185,13 @@ def _looks_like_row(line: Line, below: Sequence[Line]) -> bool:
 
 
 def _are_rising_numbers(line: Line) -> bool:
-    """Return whether the numbers in a line are years or counts, as names of columns are."""
-    texts = [text for text in _filled(line) if re.fullmatch(r"\d{1,4}", text)]
-    numbers = [int(text) for text in texts]
-    steps = {later - earlier for earlier, later in zip(numbers, numbers[1:], strict=False)}
+    """Return whether the numbers in a line are years or counts, as names of columns are.
+
+    They rise by equal steps, as the middles of groups do.
+    """
+    texts = [text for text in _filled(line) if re.fullmatch(r"\d{1,4}(\.\d{1,4})?", text)]
+    numbers = [float(text) for text in texts]
+    steps = {round(later - earlier, 6) for earlier, later in pairwise(numbers)}
     return len(numbers) >= 3 and len(steps) == 1 and steps.pop() > 0
 
 

@@ -36,12 +36,20 @@ BIRTH_DATE_HEADER = re.compile(
     "|data urodzenia|дата рождения|出生日期|生年月日)( .*)?"
 )
 PERSON_WORDS = (
-    "person|patient|customer|client|user|member|employee|student|citizen|participant|subject|kunden?|patienten"
+    "person|patient|customer|client|user|member|employee|student|citizen|participant|subject"
+    "|individual|respondent|kunden?|patienten"
     "|mitarbeiter|mitglieds?|cliente?|paciente|utente"
 )
 NUMBER_WORDS = "key|number|nummer|numero|no|nr"
+# words that are written together with "id"
+ID_STEMS = (
+    "case|subj|pat|pers|fam|family|hh|house|school|sch|class|study|stud|ind|indiv|loc|emp|cust|firm"
+    "|state|county|dist|choice|int|prof"
+)
 IDENTIFIER_HEADER = re.compile(
-    f"([^ ]+ )*(ids?|uuid|guid)|({PERSON_WORDS}|case|account|household)s? ?({NUMBER_WORDS})"
+    f"([^ ]+ )*(ids?|uuid|guid|({PERSON_WORDS}|{ID_STEMS})s?ids?|[chfpsu]id)"
+    f"|({PERSON_WORDS}|case|account|household)s? ?({NUMBER_WORDS})"
+    "|(case|pers|pid|obs|seq|hh|fam) ?(no|num|nr)"
 )
 # One person each: not a visit, a stay, a case, a household or a row, of which a person may have
 # several.
@@ -57,6 +65,9 @@ POSTAL_CODE_HEADER = re.compile(
 )
 CODE_HEADER = re.compile(
     r"\b(icd|icd9|icd10|atc|nace|isco|isic|naics|cpt|iso|diagnos(is|e|tico)|codes?)\b"
+)
+QUANTITY_HEADER = re.compile(  # `days since diagnosis` is no diagnosis
+    r"\b(age|time|days?|weeks?|months?|years?|date|duration|since|until|cost|costs)\b"
 )
 CODE_TEXT = re.compile(r"[A-Z][0-9]{2}(\.?[0-9A-Z]{1,4})?")  # as in ICD-10 and ATC
 EMAIL_TEXT = re.compile(r"[^@\s]+@(?=.\S*\.\S)[^@\s]+")
@@ -115,6 +126,12 @@ def header_names_one_person(name: str) -> bool:
     return bool(ONE_PERSON_HEADER.fullmatch(normalize_header(name)))
 
 
+def header_names_codes(header: str) -> bool:
+    """Return whether a normalized column name suggests codes, as of diseases or of places."""
+    names_codes = POSTAL_CODE_HEADER.search(header) or CODE_HEADER.search(header)
+    return bool(names_codes) and not QUANTITY_HEADER.search(header)
+
+
 def looks_like_identifier(texts: Sequence[str]) -> bool:
     """Return whether most texts look like they identify a person.
 
@@ -134,5 +151,5 @@ def natural_sort_key(text: str) -> tuple:
     """
     parts = re.split("([0-9]+)", text.casefold())
     parts[1::2] = [(len(digits.lstrip("0")), digits.lstrip("0")) for digits in parts[1::2]]  # type: ignore[list-item]
-    number = re.fullmatch(r"-?[0-9]+(\.[0-9]+)?", text)
+    number = re.fullmatch(r"-?([0-9]+(\.[0-9]+)?|\.[0-9]+)", text)
     return number is None, float(text) if number else 0.0, parts, text

@@ -30,6 +30,7 @@ from ..schema_json import MAX_NUMBER
 from .identifiers import natural_sort_key
 from .infer_schema import MAX_CATEGORIES, UNREADABLE_AS_MISSING, ColumnGuess, calendar_entry
 from .rounded_bounds import round_bounds
+from .scales import order_on_scale
 
 
 def infer_guessed_entry(guess: ColumnGuess, cells: pd.Series) -> Json:
@@ -60,8 +61,9 @@ def infer_column_from_data(
 ) -> Json:
     """Return the schema entry of one column, with values or bounds and bins from the rows.
 
-    Values are in their natural order, or in that of an ordered column of Parquet; bounds and bins
-    are round. With `unreadable`, texts that are no number count as missing, as `missing_codes` do.
+    Values are in their natural order, in that of a scale as Low and High, or in that of an ordered
+    column of Parquet; bounds and bins are round. With `unreadable`, texts that are no number count
+    as missing, as `missing_codes` do.
     Raises InputError if that gives no cells: dates and texts as they are, no value, too many
     different ones.
     """
@@ -105,7 +107,7 @@ def _category_values(name: str, cells: pd.Series, column_texts: ColumnTexts) -> 
         )
     if not values:
         raise InputError(f"column {name!r}: it holds no value that could be read off")
-    in_natural_order = sorted(values, key=natural_sort_key)
+    in_natural_order = order_on_scale(values) or sorted(values, key=natural_sort_key)
     if not isinstance(cells.dtype, pd.CategoricalDtype) or not cells.dtype.ordered:
         return in_natural_order
     categories = [category_of_cell(text_of_cell(c), reading) for c in cells.dtype.categories]

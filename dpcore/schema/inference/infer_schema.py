@@ -6,6 +6,7 @@ gives one column's values or bounds, `proposal` a whole table's schema.
 """
 
 import re
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 from itertools import pairwise
@@ -38,33 +39,44 @@ from ..schema_json import MAX_NUMBER
 from ..text_format import ROW_NUMBER_NAME
 from .identifiers import (
     BIRTH_DATE_HEADER,
-    CODE_HEADER,
     CODE_TEXT,
     EMAIL_TEXT,
     IDENTIFIER_HEADER,
     MIN_MATCHING_SHARE,
     PERSON_HEADER,
     POSTAL_CODE_HEADER,
+    header_names_codes,
     header_names_one_person,
     looks_like_identifier,
     normalize_header,
 )
 from .missing_codes import find_missing_codes
-from .rounded_bounds import YEAR_RANGE
+from .rounded_bounds import MAX_BIN_SHARE, YEAR_RANGE
+from .scales import order_on_scale
 
 MAX_CATEGORIES = 200  # categories of a column that is read off
 MIN_INFORMATIVE_ROWS = 20  # fewer say nothing about whether values repeat
+MIN_ROWS_WITHOUT_REPEATS = 10  # of texts of which no one occurs twice
+MIN_ROWS_PER_LONG_TEXT = 5  # from which on long texts are categories
 FREE_TEXT_MEAN_CHARS = 40  # mean characters of a cell of free text
-ID_WORD_HEADER = re.compile(r"\b(ids?|uuid|guid|key|nr|no|number|index|ssn|account|e?mail|phone)\b")
+ID_WORD_HEADER = re.compile(
+    r"\b(ids?|uuid|guid|key|nr|no|index|ssn|account|e?mail|phone)\b|\bnumber( [0-9]+)?$"
+)
+YEAR_HEADER = re.compile(r"\b(years?|yr)\b")
 MAX_STRAY_TEXTS = 5  # texts without a digit that may stand beside numbers
 MAX_STRAY_SHARE = 0.5  # the share of cells that these texts may be
-MAX_FEW_NUMBERS = 10  # whole numbers that are categories, if they occur often
+MAX_FEW_NUMBERS = 10  # numbers that are categories, if they occur often
 MIN_ROWS_PER_FEW_NUMBERS = 5  # rows for each of them
 MAX_LIMIT_SHARE = 0.2  # share of a column's texts that may be as `<0.5` or `90+`
 MIN_DATES_BESIDE_WORDS = 3  # days beside which a few words count as missing
 PLAUSIBLE_YEARS = range(1850, 2101)  # of days that are written as eight digits
 LEADING_ZERO_TEXT = re.compile("-?0[0-9]+")  # a code: no number is written so
+DIGITS_TEXT = re.compile("-?[0-9]+")
+MIN_DIGITS_SHARE = 0.5  # of the texts of codes with leading zeros
+PLAIN_DECIMAL_TEXT = re.compile(r"-?([0-9]+(\.[0-9]*)?|\.[0-9]+)")
+MAX_CODE_DECIMALS = 2  # digits after the point, as in 250.01 of ICD-9
 CODE_NUMBER_TEXT = re.compile("[A-Za-z]{0,5}[-_ ]?[0-9]{3,}")  # as P-0001
+REPEATED_ID_TEXT = re.compile("([A-Za-z]{2,5}|[A-Za-z][-_])[0-9]{3,}")  # as PED054, not as ICD
 MAX_PREFIX_CATEGORIES = 100  # categories that the first characters of codes are offered for
 DATE_COLUMN = "date"
 TEXT_COLUMN = "text"
@@ -82,7 +94,7 @@ EXCLUSION_REASONS = {
     "birth": "looks like dates of birth, which help to identify people",
     "code": "codes with too many values; use their first characters",
     "date": "dates are too detailed; use the year, month, weekday or hour",
-    "text": "looks like free text, with too many different values to count",
+    "text": "looks like free text, or has too many different values to count",
     "row": "counts the rows, so there is nothing to learn",
     "distinct": "nearly every row has another value, so there is nothing to count",
     "unnamed": "no name in the header",
@@ -97,7 +109,7 @@ class ColumnGuess:
     something of the column: of a date its parts that differ, of codes their first characters, of
     spellings one value. `date_parts` are those of them that are the same in every order of dates.
     If it is `unreadable`, a few texts stand beside its numbers or days, and count as missing; so do
-    its `missing_codes`, as -9 and 99. `ordered` categories are few whole numbers.
+    its `missing_codes`, as -9 and 99. `ordered` categories are few numbers, or words on a scale.
     """
 
     name: str
@@ -158,13 +170,15 @@ def _guess_unordered_column(name: str, cells: pd.Series) -> ColumnGuess:
         return ColumnGuess(name, "integer", exclusion="row")
     distinct_texts = {compose_accents(text) for text in column_texts.texts}
     constant = len(distinct_texts) == 1 and not column_texts.empty_count
+    if name == ROW_NUMBER_NAME and _all_differ(column_texts) and not constant:
+        return ColumnGuess(name, "categorical", exclusion="distinct")
     date_guess = _guess_date(name, header, column_texts, constant)
     if date_guess is not None:
         return date_guess
     numbers = _parse_as_numbers(column_texts)
-    if not constant and _identifies_people(header, column_texts, numbers is not None):
+    if not constant and _identifies_people(header, column_texts, numbers):
         return ColumnGuess(name, TEXT_COLUMN, exclusion="person")
-    is_code = POSTAL_CODE_HEADER.search(header) or CODE_HEADER.search(header)
+    is_code = header_names_codes(header) and (numbers is None or numbers.can_be_codes)
     if numbers is None or is_code or _has_leading_zeros(column_texts):
         return _guess_categorical(name, header, column_texts, constant)
     return _guess_numbers(name, header, column_texts, numbers, constant)
@@ -198,6 +212,11 @@ class NumberTexts:
         """Whether all of the numbers are whole."""
         return bool((self.numbers == np.floor(self.numbers)).all())
 
+    @property
+    def can_be_codes(self) -> bool:
+        """Whether the numbers have no more decimals than codes have."""
+        return bool((self.numbers == np.round(self.numbers, MAX_CODE_DECIMALS)).all())
+
 
 def _guess_date(
     name: str, header: str, column_texts: ColumnTexts, constant: bool
@@ -215,12 +234,8 @@ def _guess_date(
         unreadable = True
     if not orders:
         return None
-    parts = [
-        part for part in DATE_PARTS if _has_different_readings(f"{part} of {orders[0]}", texts)
-    ] or DATE_PARTS[:1]
-    unambiguous_parts = tuple(
-        part for part in parts if len(orders) == 1 or part in ("year", "hour")
-    )
+    parts = _informative_parts_first(orders, texts, column_texts)
+    unambiguous_parts = tuple(part for part in parts if _is_unambiguous(part, orders))
     if constant:
         exclusion = "constant"
     elif BIRTH_DATE_HEADER.fullmatch(header):
@@ -237,10 +252,44 @@ def _guess_date(
     )
 
 
+def _is_unambiguous(part: str, orders: Texts) -> bool:
+    """Return whether a part of a day is the same in every order of day, month and year."""
+    return len(orders) == 1 or part in ("year", "hour")
+
+
+def _informative_parts_first(
+    orders: Texts, texts: Sequence[str], column_texts: ColumnTexts
+) -> Sequence[str]:
+    """Return the parts of days that differ, those last of which one value is in most rows.
+
+    Nearly all days may be of one year: their months then show more. Parts that are the same in
+    every order that fits come before the others.
+    """
+    shares = {
+        part: _largest_share(f"{part} of {orders[0]}", texts, column_texts) for part in DATE_PARTS
+    }
+    parts = [part for part in DATE_PARTS if shares[part] < 1]
+    if not parts:
+        return DATE_PARTS[:1]
+    return sorted(
+        parts, key=lambda part: (not _is_unambiguous(part, orders), shares[part] > MAX_BIN_SHARE)
+    )
+
+
+def _largest_share(reading: str, texts: Sequence[str], column_texts: ColumnTexts) -> float:
+    """Return the share of the texts' rows that the most frequent value of a reading has."""
+    read_text = category_of_cell if reads_categories(reading) else parse_cell_number
+    count_by_text = dict(zip(column_texts.texts, column_texts.counts.tolist(), strict=True))
+    rows_by_value: Counter[object] = Counter()
+    for text in texts:
+        rows_by_value[read_text(text, reading)] += count_by_text[text]
+    return max(rows_by_value.values()) / rows_by_value.total()
+
+
 def _guess_numbers(
     name: str, header: str, column_texts: ColumnTexts, numbers: NumberTexts, constant: bool
 ) -> ColumnGuess:
-    """Return a guess for a column of numbers: few whole ones that occur often are categories."""
+    """Return a guess for a column of numbers: few of them that occur often are categories."""
     whole = numbers.are_whole
     kind = "integer" if whole else "numeric"
     if constant:
@@ -250,7 +299,7 @@ def _guess_numbers(
     min_rows = max(MIN_INFORMATIVE_ROWS, MIN_ROWS_PER_FEW_NUMBERS * few_count)
     is_as_written = numbers.read == AS_WRITTEN and not numbers.unreadable
     if (
-        whole
+        (whole or _are_plain_decimals(column_texts))
         and is_as_written
         and few_count <= MAX_FEW_NUMBERS
         and column_texts.nonempty_count >= min_rows
@@ -281,7 +330,10 @@ def _number_exclusion(header: str, column_texts: ColumnTexts, numbers: NumberTex
     are_years = YEAR_RANGE[0] <= low and high <= YEAR_RANGE[1]
     distinct_count = len(column_texts.texts)
     is_consecutive = distinct_count == column_texts.nonempty_count == high - low + 1
-    if is_consecutive and distinct_count >= MIN_INFORMATIVE_ROWS and not are_years:
+    steps = np.diff(numbers.numbers)  # in the rows' order, as no number occurs twice
+    in_order = bool((steps > 0).all() or (steps < 0).all())
+    are_years = are_years or YEAR_HEADER.search(header) is not None
+    if is_consecutive and in_order and distinct_count >= MIN_INFORMATIVE_ROWS and not are_years:
         return "row"
     return ""
 
@@ -336,15 +388,28 @@ def _plausible_date(text: str, order: str) -> bool:
     return not EIGHT_DIGITS_PATTERN.fullmatch(text) or day.year in PLAUSIBLE_YEARS
 
 
+def _all_differ(column_texts: ColumnTexts) -> bool:
+    """Return whether no text occurs twice."""
+    return len(column_texts.texts) == column_texts.nonempty_count
+
+
+def _are_plain_decimals(column_texts: ColumnTexts) -> bool:
+    """Return whether every text is a decimal number that occurs again, and none another's."""
+    texts = column_texts.texts
+    are_plain = all(PLAIN_DECIMAL_TEXT.fullmatch(text) for text in texts)
+    occur_again = bool((column_texts.counts > 1).all())
+    return are_plain and occur_again and len({float(text) for text in texts}) == len(texts)
+
+
 def _has_leading_zeros(column_texts: ColumnTexts) -> bool:
-    """Return whether some text is a number with zeros before it, so that all are codes."""
-    return any(LEADING_ZERO_TEXT.fullmatch(text) for text in column_texts.texts)
+    """Return whether some text is a number with zeros before it, so that all are codes.
 
-
-def _has_different_readings(reading: str, texts: Sequence[str]) -> bool:
-    """Return whether a reading makes at least two different values of the texts."""
-    read_text = category_of_cell if reads_categories(reading) else parse_cell_number
-    return len({read_text(text, reading) for text in texts}) > 1
+    Among words it is a word.
+    """
+    if not any(LEADING_ZERO_TEXT.fullmatch(text) for text in column_texts.texts):
+        return False
+    digits = sum(bool(DIGITS_TEXT.fullmatch(text)) for text in column_texts.texts)
+    return digits >= MIN_DIGITS_SHARE * len(column_texts.texts)
 
 
 def _parse_as_numbers(column_texts: ColumnTexts) -> NumberTexts | None:
@@ -380,19 +445,21 @@ def _texts_with_digits(column_texts: ColumnTexts, min_count: int) -> list[str]:
     return digit_texts if are_few and len(digit_texts) > min_count else []
 
 
-def _identifies_people(header: str, column_texts: ColumnTexts, numbers: bool) -> bool:
+def _identifies_people(header: str, column_texts: ColumnTexts, numbers: NumberTexts | None) -> bool:
     """Return whether a column identifies people.
 
     It does if all texts are e-mail addresses, or if it has many values and a header or form that
-    says so.
+    says so. No decimal number does.
     """
     if all(EMAIL_TEXT.fullmatch(text) for text in column_texts.texts):
         return True
+    if numbers is not None and not numbers.are_whole:
+        return False
     mostly_distinct = 2 * len(column_texts.texts) > column_texts.nonempty_count
     if (_has_many_texts(column_texts) or mostly_distinct) and PERSON_HEADER.fullmatch(header):
         return True
     return (
-        not numbers
+        numbers is None
         and _has_many_texts(column_texts)
         and mostly_distinct
         and looks_like_identifier(column_texts.texts)
@@ -412,6 +479,7 @@ def _guess_categorical(
     )
     is_long = (
         float(lengths @ column_texts.counts) / column_texts.nonempty_count > FREE_TEXT_MEAN_CHARS
+        and len(column_texts.texts) * MIN_ROWS_PER_LONG_TEXT > column_texts.nonempty_count
     )
     has_too_many = len(column_texts.texts) > MAX_CATEGORIES or (
         _has_many_texts(column_texts) and 2 * len(column_texts.texts) > column_texts.nonempty_count
@@ -424,7 +492,7 @@ def _guess_categorical(
     look_like_codes = sum(
         bool(CODE_TEXT.fullmatch(text)) for text in column_texts.texts
     ) >= MIN_MATCHING_SHARE * len(column_texts.texts)
-    header_match = CODE_HEADER.search(header)
+    header_match = header_names_codes(header) and not POSTAL_CODE_HEADER.search(header)
     is_coded = (
         POSTAL_CODE_HEADER.search(header)
         or _has_leading_zeros(column_texts)
@@ -442,9 +510,12 @@ def _guess_categorical(
                 exclusion="code" if has_too_many else "",
                 other_readings=prefix_readings,
             )
-    nearly_all_differ = _nearly_all_differ(column_texts)
+    nearly_all_differ = _nearly_all_differ(column_texts) or (
+        _all_differ(column_texts) and column_texts.nonempty_count >= MIN_ROWS_WITHOUT_REPEATS
+    )
     if (
-        (nearly_all_differ and _are_code_numbers(column_texts.texts))
+        (nearly_all_differ and _have_form(column_texts.texts, CODE_NUMBER_TEXT))
+        or (_has_many_texts(column_texts) and _have_form(column_texts.texts, REPEATED_ID_TEXT))
         or (has_too_many and ID_WORD_HEADER.search(header))
         or (_has_many_texts(column_texts) and IDENTIFIER_HEADER.fullmatch(header))
     ):
@@ -456,12 +527,13 @@ def _guess_categorical(
         TEXT_COLUMN if has_too_many else "categorical",
         exclusion="text" if has_too_many else "",
         other_readings=other_readings,
+        ordered=bool(order_on_scale(column_texts.texts)),
     )
 
 
-def _are_code_numbers(texts: Sequence[str]) -> bool:
-    """Return whether most texts are a number with letters before it, as an ID is."""
-    matches = sum(bool(CODE_NUMBER_TEXT.fullmatch(text)) for text in texts)
+def _have_form(texts: Sequence[str], form: re.Pattern[str]) -> bool:
+    """Return whether most texts have a form, as an ID has that of letters before a number."""
+    matches = sum(bool(form.fullmatch(text)) for text in texts)
     return matches >= MIN_MATCHING_SHARE * len(texts)
 
 

@@ -73,6 +73,12 @@ FILE_CASES = {
         {"two_line_header"},
         {**AGES, "pay": ["0", "10", "20", "30", "40", "50"], "tax": ["3"] * 6},
     ),
+    "middles of groups as names": FileCase(
+        [["land", "142.24", "144.78", "147.32"], *(["N", "1", "2", place] for place in "3456")],
+        {},
+        set(),
+        {"land": ["N"] * 4, "142.24": ["1"] * 4, "144.78": ["2"] * 4, "147.32": [*"3456"]},
+    ),
     "years as names": FileCase(
         [["land", "2019", "2020", "2021"], *(["N", "1", "2", place] for place in "3456")],
         {},

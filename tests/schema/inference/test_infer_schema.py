@@ -22,6 +22,7 @@ from dpcore.schema.inference.rounded_bounds import (
     max_bin_share,
     round_bounds,
 )
+from dpcore.schema.inference.scales import order_on_scale
 from tests.small_problems import (
     column_from_entry,
     domain_of,
@@ -94,7 +95,24 @@ KINDS = {
         ("integer", AMOUNT_WITH_POINT, ""),
     ),
     "counter": (lambda i: i + 1, ("integer", "", "row")),
+    "n_bids": (lambda i: i % 60, WHOLE),
+    "number in thousands": (lambda i: 37_000 + i * 7919 % 9973, WHOLE),
+    "rank": (lambda i: 1 + i * 77 % N, WHOLE),
+    "model year": (lambda i: i + 1, WHOLE),
     "years in order": (lambda i: 1801 + i, WHOLE),
+    "three decimals": (lambda i: i % 3 / 2, CATEGORIES),
+    "subjid": (lambda i: i % 60, ("integer", "", "id")),
+    "pedigree": (lambda i: f"PED{i % 60:03d}", ("categorical", "", "id")),
+    "days since diagnosis": (lambda i: i % 60, WHOLE),
+    "rate of diagnosis": (lambda i: i % 60 / 7, ("numeric", "", "")),
+    "home phone": (lambda i: i % 60 / 8, ("numeric", "", "")),
+    "mean of two": (
+        lambda i: 2.25 if i == 9 else i % 3,
+        ("numeric", "", ""),
+    ),
+    "album": (lambda i: "007" if i == 9 else f"Songs {i % 120}", ("text", "", "text")),
+    "tectonic setting": (lambda i: f"{i % 3} {'a plate below another ' * 3}", CATEGORIES),
+    "one long note": (lambda i: "" if i else "a" * 60, ("text", "", "text")),
     "anything": (
         lambda i: f"thing {chr(97 + i % 26)}{chr(97 + i // 26)} x",
         ("categorical", "", "distinct"),
@@ -140,6 +158,44 @@ def test_spellings_and_orders_of_days_are_offered():
     american = guess_column("d", pd.Series(["1/22/2020", "3/4/2021"])).other_readings
     assert american[0] == "year of m/d/y"
     assert len(american) == 3
+
+
+def test_a_part_of_days_that_shows_something_comes_first():
+    days = pd.Series([f"2020-{1 + i % 12:02d}-03" for i in range(N)] + ["2021-01-03"])
+    guess = guess_column("day", days)
+    assert guess.other_readings == ("month of y-m-d", "weekday of y-m-d", "year of y-m-d")
+    either = days.map(lambda day: f"{day[5:7]}/02/{day[:4]}")
+    assert guess_column("day", either).other_readings[0] == "year of d/m/y", "of both orders"
+
+
+@parametrize("name, rows", [("row", 5), ("town", 10)])
+def test_names_of_few_rows_are_not_listed(name, rows):
+    towns = pd.Series([f"{'ABCDEFGHIJ'[i]}town" for i in range(rows)])
+    assert guess_column(name, towns).exclusion == "distinct"
+    assert guess_column(name, pd.concat([towns, towns])).exclusion == ""
+
+
+SCALES = {
+    "months": ["Jan", "Feb", "Apr", "Dec"],
+    "days": ["mon", "Tue", "Sun"],
+    "levels": ["Low", "Medium", "HIGH"],
+    "answers": ["Strongly disagree", "disagree", "Neutral", "strongly_agree"],
+    "ranges": ["<5", "5-9", "10-14", "65+"],
+    "classes": ["1st class", "2nd class", "10th class"],
+    "decimals": [".5", "1.25", "2"],
+}
+
+
+@parametrize("name", SCALES)
+def test_values_on_a_scale_are_in_its_order(name):
+    values = SCALES[name]
+    entry = propose_schema(pd.DataFrame({"x": values[::-1] * 10}), peek=True).columns["x"]
+    assert entry == {"kind": "categorical", "ordered": True, "values": values}
+
+
+@parametrize("values", [["M", "S"], ["Low", "Lyon"], ["5-9", "6"], ["May"]])
+def test_other_words_have_no_order(values):
+    assert order_on_scale(values) == []
 
 
 def test_spellings_that_are_read_alike_become_the_most_frequent_one():
@@ -347,6 +403,14 @@ CODED = {
     "temperatures with a code": ([*range(-20, 40)] * 3 + [-999] * 4, (-999,)),
     "heights": ([150.5 + i / 4 for i in range(120)] + [999.0], (999,)),
     "nothing else": ([-9, 99], ()),
+    "the least of all": ([9, *range(10, 46)] * 2, ()),
+    "one far answer": ([*range(1, 17)] * 3 + [95], ()),
+    "a scale of both signs": ([*range(-4, 5)] * 5, ()),
+    "decimals from -1 on": ([i / 2 for i in range(60)] + [-1], ()),
+    "decimals with a code": ([i / 2 for i in range(60)] + [-9] * 3, (-9,)),
+    "four rows": ([2, 3, 4, 9], ()),
+    "one 9": ([*range(6)] * 9 + [9], ()),
+    "refused beside unknown": ([*range(60)] * 3 + [77] * 20 + [88] * 9, (77, 88)),
 }
 
 
@@ -450,15 +514,15 @@ def test_a_header_names_one_person_and_not_what_a_person_may_have_several_of(nam
 
 
 def test_ordered_categories_of_parquet_keep_their_order(tmp_path):
-    texts = ["low", "high", "medium", "low"] * 10
-    levels = pd.Categorical(texts, ["low", "medium", "high", "none"], ordered=True)
+    texts = ["cold", "hot", "warm", "cold"] * 10
+    levels = pd.Categorical(texts, ["cold", "warm", "hot", "none"], ordered=True)
     frame = pd.DataFrame({"level": levels, "plain": pd.Categorical(texts)})
     frame.to_parquet(tmp_path / "t.parquet", row_group_size=7)
     table = read_table(tmp_path / "t.parquet")
     assert table["level"].tolist() == texts
     columns = propose_schema(table, peek=True).columns
-    assert columns["level"]["values"] == ["low", "medium", "high"]
+    assert columns["level"]["values"] == ["cold", "warm", "hot"]
     assert columns["level"]["ordered"] is True
-    assert columns["plain"] == {"kind": "categorical", "values": ["high", "low", "medium"]}
+    assert columns["plain"] == {"kind": "categorical", "values": ["cold", "hot", "warm"]}
     domain = domain_of(columns)
     assert domain.encode(table).n == source_at(tmp_path / "t.parquet").count(domain, [(0,)]).n
