@@ -18,6 +18,8 @@ MAX_EVEN_BIN_SHARE = 0.3  # share of rows in one of equal bins beyond which bins
 MAX_BIN_SHARE = 0.6  # share of rows beyond which a bin shows little
 CROWDED_BIN_NOTE = "most rows are in one bin"
 MIN_ROWS_FOR_QUANTILES = 20  # fewer have no quantiles to speak of
+MIN_QUANTILE_BINS = 5  # of a proposal
+ROWS_PER_QUANTILE_BIN = 10  # fewer would make edges that say what single rows hold
 CUT_TOLERANCE = 0.35  # of a bin's share of rows, by which a round edge may miss a quantile
 EQUALITY_TOLERANCE = 1e-12  # relative distance up to which two numbers count as one
 ROWS_PER_OUTLIER = 200  # one row in this many may lie far outside the bounds
@@ -86,7 +88,10 @@ def round_bins(
     max_share = MAX_BIN_SHARE if total < MIN_ROWS_FOR_QUANTILES else MAX_EVEN_BIN_SHARE
     if even_share <= max_share and not goal.by_quantiles:
         return even_bins
-    edges = _quantile_edges(np.clip(numbers, low, high), counts, bounds, whole, goal.count)
+    target = goal.count
+    if not goal.by_quantiles:
+        target = min(target, max(int(total) // ROWS_PER_QUANTILE_BIN, MIN_QUANTILE_BINS))
+    edges = _quantile_edges(np.clip(numbers, low, high), counts, bounds, whole, target)
     is_better = goal.by_quantiles or max_bin_share(numbers, counts, np.array(edges)) <= even_share
     if len(edges) <= 2 or not is_better:
         return even_bins

@@ -365,6 +365,13 @@ def test_bounds_are_round_and_tell_little_of_the_extremes():
     assert bounded(frequent, whole=True)["high"] >= 1000, "many rows are no outlier"
 
 
+def test_few_rows_get_few_bins_with_some_rows_in_each():
+    numbers = np.round(np.exp(seeded(3).normal(3, 1, 30)), 2)
+    edges = bounded(numbers, whole=False)["edges"]
+    assert len(edges) <= 7
+    assert np.histogram(numbers, edges)[0].min() >= 3
+
+
 SKEWED = {
     "incomes": (np.round(np.exp(seeded(4).normal(10, 1.5, 999))), True),
     "gains": (np.append(np.zeros(900), seeded(5).integers(114, 99_999, 99)), True),
