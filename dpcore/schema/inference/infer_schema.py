@@ -473,62 +473,75 @@ def _guess_categorical(
 
     It is used, unless the texts are codes, names, free text or a single value.
     """
-    lengths = np.fromiter(map(len, column_texts.texts), int, len(column_texts.texts))
-    has_spellings = len({casefold_text(text) for text in column_texts.texts}) < len(
-        column_texts.texts
-    )
-    is_long = (
-        float(lengths @ column_texts.counts) / column_texts.nonempty_count > FREE_TEXT_MEAN_CHARS
-        and len(column_texts.texts) * MIN_ROWS_PER_LONG_TEXT > column_texts.nonempty_count
-    )
-    has_too_many = len(column_texts.texts) > MAX_CATEGORIES or (
-        _has_many_texts(column_texts) and 2 * len(column_texts.texts) > column_texts.nonempty_count
-    )
+    texts = column_texts.texts
+    has_spellings = len({casefold_text(text) for text in texts}) < len(texts)
     other_readings = (ANY_CASE,) if has_spellings else ()
     if constant:
         return ColumnGuess(name, "categorical", exclusion="constant", other_readings=other_readings)
-    if is_long:
+    if _is_free_text(column_texts):
         return ColumnGuess(name, TEXT_COLUMN, exclusion="text", other_readings=other_readings)
-    look_like_codes = sum(
-        bool(CODE_TEXT.fullmatch(text)) for text in column_texts.texts
-    ) >= MIN_MATCHING_SHARE * len(column_texts.texts)
-    header_match = header_names_codes(header) and not POSTAL_CODE_HEADER.search(header)
-    is_coded = (
-        POSTAL_CODE_HEADER.search(header)
-        or _has_leading_zeros(column_texts)
-        or look_like_codes
-        and header_match
-        or (look_like_codes or header_match)
-        and not _nearly_all_differ(column_texts)
-    )
-    if _has_many_texts(column_texts) and is_coded and not header_names_one_person(name):
-        prefix_readings = _prefix_readings_with_few_categories(column_texts.texts)
+    if _are_codes(header, column_texts) and not header_names_one_person(name):
+        prefix_readings = _prefix_readings_with_few_categories(texts)
         if prefix_readings:
+            exclusion = "code" if _has_too_many_texts(column_texts) else ""
             return ColumnGuess(
-                name,
-                "categorical",
-                exclusion="code" if has_too_many else "",
-                other_readings=prefix_readings,
+                name, "categorical", exclusion=exclusion, other_readings=prefix_readings
             )
+    exclusion = _category_exclusion(header, column_texts)
+    return ColumnGuess(
+        name,
+        TEXT_COLUMN if exclusion == "text" else "categorical",
+        exclusion=exclusion,
+        other_readings=other_readings,
+        ordered=not exclusion and bool(order_on_scale(texts)),
+    )
+
+
+def _category_exclusion(header: str, column_texts: ColumnTexts) -> str:
+    """Return why a column of categories is set aside, a key of EXCLUSION_REASONS or nothing."""
+    has_too_many = _has_too_many_texts(column_texts)
+    has_many = _has_many_texts(column_texts)
     nearly_all_differ = _nearly_all_differ(column_texts) or (
         _all_differ(column_texts) and column_texts.nonempty_count >= MIN_ROWS_WITHOUT_REPEATS
     )
     if (
         (nearly_all_differ and _have_form(column_texts.texts, CODE_NUMBER_TEXT))
-        or (_has_many_texts(column_texts) and _have_form(column_texts.texts, REPEATED_ID_TEXT))
+        or (has_many and _have_form(column_texts.texts, REPEATED_ID_TEXT))
         or (has_too_many and ID_WORD_HEADER.search(header))
-        or (_has_many_texts(column_texts) and IDENTIFIER_HEADER.fullmatch(header))
+        or (has_many and IDENTIFIER_HEADER.fullmatch(header))
     ):
-        return ColumnGuess(name, "categorical", exclusion="id", other_readings=other_readings)
+        return "id"
     if nearly_all_differ:
-        return ColumnGuess(name, "categorical", exclusion="distinct", other_readings=other_readings)
-    return ColumnGuess(
-        name,
-        TEXT_COLUMN if has_too_many else "categorical",
-        exclusion="text" if has_too_many else "",
-        other_readings=other_readings,
-        ordered=bool(order_on_scale(column_texts.texts)),
+        return "distinct"
+    return "text" if has_too_many else ""
+
+
+def _has_too_many_texts(column_texts: ColumnTexts) -> bool:
+    """Return whether a column has more texts than can be listed or than occur again."""
+    return len(column_texts.texts) > MAX_CATEGORIES or (
+        _has_many_texts(column_texts) and 2 * len(column_texts.texts) > column_texts.nonempty_count
     )
+
+
+def _is_free_text(column_texts: ColumnTexts) -> bool:
+    """Return whether texts are long, and not so few that each is a category."""
+    lengths = np.fromiter(map(len, column_texts.texts), int, len(column_texts.texts))
+    mean_length = float(lengths @ column_texts.counts) / column_texts.nonempty_count
+    occur_often = len(column_texts.texts) * MIN_ROWS_PER_LONG_TEXT <= column_texts.nonempty_count
+    return mean_length > FREE_TEXT_MEAN_CHARS and not occur_often
+
+
+def _are_codes(header: str, column_texts: ColumnTexts) -> bool:
+    """Return whether a column of many texts holds codes, by its header or their form."""
+    if not _has_many_texts(column_texts):
+        return False
+    if POSTAL_CODE_HEADER.search(header) or _has_leading_zeros(column_texts):
+        return True
+    look_like_codes = _have_form(column_texts.texts, CODE_TEXT)
+    header_match = header_names_codes(header)
+    if look_like_codes and header_match:
+        return True
+    return (look_like_codes or header_match) and not _nearly_all_differ(column_texts)
 
 
 def _have_form(texts: Sequence[str], form: re.Pattern[str]) -> bool:
