@@ -101,7 +101,8 @@ def scan_table(path, folder):
     """Return what becomes of the table at a path."""
     scan = Scan()
     try:
-        schema, _, scan.seconds = took(lambda: _propose(path, scan))
+        (table, schema), _, scan.seconds = took(lambda: _propose(path, scan))
+        _examine(table, schema, scan)
         _, _, scan.run_seconds = took(lambda: _run(path, schema, folder))
     except InputError as error:
         scan.refusal = _kind_of_message(str(error), path)
@@ -112,7 +113,7 @@ def scan_table(path, folder):
 
 
 def _propose(path, scan):
-    """Return the schema that is proposed for a table; write into `scan` what is in it."""
+    """Return a table and the schema that is proposed for it; write into `scan` what is used."""
     table = load_table(path)
     proposal = propose_schema(table.frame, peek=True)
     scan.rows, scan.columns = table.frame.shape
@@ -122,6 +123,11 @@ def _propose(path, scan):
     if not proposal.columns:
         raise InputError("no column is proposed")
     schema = {**proposal.to_json(), "file": table.format.to_json()}
+    return table, schema
+
+
+def _examine(table, schema, scan):
+    """Write into `scan` which columns of a table a proposed schema swallows, or lists by name."""
     domain = domain_from_json(schema)
     for column, cells in domain.cells_by_column(table.frame):
         codes = column.encode(cells)
@@ -129,7 +135,6 @@ def _propose(path, scan):
             scan.names_listed.append(column.name)
         if not column.values and _is_swallowed(column, codes, cells):
             scan.swallowed.append(column.name)
-    return schema
 
 
 def _run(path, schema, folder):
