@@ -55,12 +55,12 @@ def order_on_scale(values: Collection[str]) -> list[str]:
     """
     if len(values) < MIN_WORDS:
         return []
-    words = {value: _word(value) for value in values}
-    if len(values) < MIN_LETTERS and all(len(word) == 1 for word in words.values()):
+    word_by_value = {value: _word(value) for value in values}
+    if len(values) < MIN_LETTERS and all(len(word) == 1 for word in word_by_value.values()):
         return []
     for scale in _WORDS_BY_SCALE:
-        if all(word in scale for word in words.values()):
-            return sorted(values, key=lambda value: (scale[words[value]], value))
+        if all(word in scale for word in word_by_value.values()):
+            return sorted(values, key=lambda value: (scale[word_by_value[value]], value))
     return _order_of_ranges(values) or _order_of_ordinals(values)
 
 
@@ -89,4 +89,4 @@ def _word(value: str) -> str:
     return re.sub(r"[\W_]+", "-", without_accents(value)).strip("-")
 
 
-_WORDS_BY_SCALE = [{word: place for place, word in enumerate(line.split())} for line in SCALES]
+_WORDS_BY_SCALE = [{word: rank for rank, word in enumerate(line.split())} for line in SCALES]
