@@ -186,6 +186,9 @@ class QuestionParser:
                 token = match[0]
         if token is None or (token.lower() in KEYWORDS and self.text[start] not in '"`'):
             raise self._syntax_error("a value", start)
+        if column.is_date:
+            self._parse_day(leaf, token, start, ordered=ordered)
+            return
         number = float(token) if NUMBER_PATTERN.fullmatch(token) else math.nan
         if column.values:
             if ordered and not column.ordered:
@@ -215,6 +218,33 @@ class QuestionParser:
             raise self._syntax_error(f"a whole number in {column.allowed_text}", start)
         else:
             leaf.numbers.append(number)
+
+    def _parse_day(self, leaf: ComparisonLeaf, token: str, start: int, *, ordered: bool) -> None:
+        """Take a day, month or year: its first or last day for an order, else the label of a bin.
+
+        In a column of times the time after its last second stands for the end.
+        """
+        column = self.domain.columns[leaf.axis]
+        span = column.span_of_period(token)
+        if not ordered and token in column.code_by_label:
+            leaf.cells.append(column.code_by_label[token])
+        elif span is None:
+            raise self._syntax_error(
+                f"a day, month or year to compare column {column.name!r} with, such as "
+                f"{column.number_text(column.bounds[0])}",
+                start,
+            )
+        elif ordered:
+            first, after_last = span
+            needs_last = leaf.kind in ("<=", ">") or len(leaf.numbers) == 1
+            last = after_last if column.is_real_valued else after_last - 1
+            leaf.numbers.append(last if needs_last else first)
+        elif column.is_real_valued:
+            raise self._syntax_error(
+                f"`between`, or the label of a bin such as {column.labels[0]!r}", start
+            )
+        else:
+            leaf.numbers += range(int(span[0]), int(span[1]))
 
     def _parse_quoted(self) -> str | None:
         """Return the text between quotes at this place."""

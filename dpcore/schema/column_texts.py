@@ -14,10 +14,11 @@ import pandas as pd
 
 from ..core.types import Array, Texts, frozen
 from .cell_text import MISSING_TEXTS, count_texts, is_valid_unicode
-from .column import MISSING_LABEL, OTHER_LABEL, missing_texts_of_reading
+from .column import MISSING_LABEL, OTHER_LABEL
 from .column_readings import (
     AS_WRITTEN,
     category_of_cell,
+    missing_texts_of_reading,
     parse_cell_number,
 )
 from .date_texts import DATE_ORDERS, parse_date

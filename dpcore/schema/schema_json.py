@@ -12,10 +12,23 @@ import numpy as np
 from ..core.errors import InputError
 from ..core.types import Json, Texts
 from .cell_text import canonical_text_of_value, is_valid_unicode
-from .column import MAX_COLUMN_CELLS, OTHER_LABEL, Column, whole_number_bins
-from .column_readings import READINGS, reads_categories
+from .column import MAX_COLUMN_CELLS, OTHER_LABEL, Column
+from .column_readings import (
+    DATE_AND_TIME,
+    READINGS,
+    reads_categories,
+    whole_date_of_reading,
+)
 from .constraints_json import add_constraints_from_json, constraints_to_json
 from .domain import Domain
+from .forms.bin_numbers import whole_number_bins
+from .forms.calendar_numbers import (
+    CALENDAR_UNITS,
+    SECONDS_PER_DAY,
+    calendar_edges,
+    parse_period,
+)
+from .forms.round_trip import check_round_trip
 from .text_format import (
     DELIMITER_NAMES,
     FIRST_LINE,
@@ -29,8 +42,9 @@ from .text_format import (
 
 COLUMN_KINDS = ("categorical", "numeric", "integer")
 ADVICE_BY_KIND = {
-    "date": "dates are too detailed: leave the column out, or turn it into a year, a month or an "
-    "age (integer)",
+    "date": 'of dates say "kind": "integer" and "read": "date of d/m/y" (or y-m-d, m/d/y), or '
+    '"year of …", "month of …"; of times "kind": "numeric" and "read": "date and time of …"; or '
+    "leave the column out",
     "text": "free text is too detailed: leave the column out, or group it into a few categories",
 }
 # a number of more than 4300 digits cannot be written
@@ -51,7 +65,7 @@ CHOICES_BY_KEY = {  # the first one is what is taken where a schema says nothing
     "unreadable": ("refuse", "missing"),
     "read": READINGS,
 }
-COLUMN_KEYS = {"kind", "ordered", "same", "missing_codes", *CHOICES_BY_KEY, *VALUE_KEYS}
+COLUMN_KEYS = {"kind", "ordered", "same", "missing_codes", "form", *CHOICES_BY_KEY, *VALUE_KEYS}
 FILE_CHOICES_BY_KEY = {
     "delimiter": [*DELIMITER_NAMES],
     "line_breaks": [True, False],
@@ -121,7 +135,10 @@ def domain_to_json(domain: Domain) -> Json:
         if c.values:
             spec["values"] = list(c.values)
         elif c.edges:
-            spec["edges"] = list(c.edges)
+            spec["edges"] = [c.number_text(edge) if c.is_date else edge for edge in c.edges]
+        elif c.is_date:
+            low, high = map(c.number_text, c.bounds)
+            spec |= {"low": low, "high": high}
         else:
             spec |= {"low": c.low, "high": c.high}
         columns[c.name] = spec | {
@@ -135,6 +152,8 @@ def domain_to_json(domain: Domain) -> Json:
             columns[c.name]["same"] = {str(value): list(texts) for value, texts in c.same}
         if c.missing_codes:
             columns[c.name]["missing_codes"] = list(c.missing_codes)
+        if c.form:
+            columns[c.name]["form"] = c.form
     other_entries = {
         "constraints": constraints_to_json(domain),
         "peeked": domain.peeked,
@@ -222,7 +241,12 @@ def _parse_column(name: Any, spec: Any) -> Column:
     if reads_categories(reading) != (kind == "categorical") and reading:
         raise InputError(f"column {name!r}: read={reading!r} does not go with a {kind} column")
     common = choices | {"name": name, "kind": kind, "ordered": ordered}
+    whole_date = whole_date_of_reading(reading)
+    if whole_date and (kind == "numeric") != (whole_date == DATE_AND_TIME):
+        expected = "numeric" if whole_date == DATE_AND_TIME else "integer"
+        raise InputError(f"column {name!r}: read={reading!r} goes with an {expected} column")
     common["missing_codes"] = _parse_missing_codes(name, spec, choices["missing"])
+    common["form"] = _parse_form(name, spec, kind)
     if kind == "categorical":
         column = _parse_categorical_column(name, spec, common)
     elif "other" in (choices["out_of_range"], choices["missing"]):
@@ -233,6 +257,7 @@ def _parse_column(name: Any, spec: Any) -> Column:
         if "same" in spec:
             raise InputError(f'column {name!r}: "same" goes with categories alone')
         column = Column(**common, **_parse_bounds_and_edges(name, kind, spec))
+        check_round_trip(column)
     if column.size > MAX_COLUMN_CELLS:
         raise InputError(
             f"column {name!r}: {column.size} values are more than {MAX_COLUMN_CELLS}; use fewer "
@@ -354,6 +379,21 @@ def _parse_missing_codes(name: str, spec: Json, missing: str) -> tuple:
     return tuple(codes)
 
 
+def _parse_form(name: str, spec: Json, kind: str) -> str:
+    """Return the form in which a column's dates or numbers are written."""
+    form = spec.get("form", "")
+    if not isinstance(form, str) or not is_valid_unicode(form):
+        raise InputError(
+            f'column {name!r}: form must be a text, such as "DD.MM.YYYY" or "€ 1.000,00"'
+        )
+    if form and kind == "categorical":
+        raise InputError(
+            f"column {name!r}: form goes with numbers and dates; categories are written as values "
+            "has them"
+        )
+    return form
+
+
 def _parse_values(name: str, spec: Json) -> tuple:
     _check_value_keys(name, spec, ("values",))
     values = spec.get("values")
@@ -391,7 +431,10 @@ def _parse_bounds_and_edges(name: str, kind: str, spec: Json) -> Json:
     if spec.get("edges") is not None:
         _check_value_keys(name, spec, ("edges",))
         edges = spec["edges"] if isinstance(spec["edges"], list) else []
-        numbers = [_parse_number(name, "edges", e) for e in edges]
+        numbers = [_parse_number(name, "edges", e, spec) for e in edges]
+        is_last_day_alone = len(numbers) > 1 and numbers[-2] == numbers[-1]
+        if is_last_day_alone and whole_date_of_reading(spec.get("read", "")):
+            numbers[-1] += 0.5  # the last bin has its last day, here its first one, too
         if len(numbers) < 2 or (np.diff(numbers) <= 0).any():
             raise InputError(
                 f"column {name!r}: edges must be at least two increasing numbers, not "
@@ -399,11 +442,16 @@ def _parse_bounds_and_edges(name: str, kind: str, spec: Json) -> Json:
             )
     else:
         _check_value_keys(name, spec, ("low", "high", "bins"))
-        low = _parse_number(name, "low", spec.get("low"))
-        high = _parse_number(name, "high", spec.get("high"))
+        low = _parse_number(name, "low", spec.get("low"), spec)
+        high = _parse_number(name, "high", spec.get("high"), spec)
         bins = spec.get("bins")
+        if bins in CALENDAR_UNITS and whole_date_of_reading(spec.get("read", "")) and low < high:
+            per_day = SECONDS_PER_DAY if kind == "numeric" else 1
+            return _edges_of_numbers(calendar_edges(bins, low, high, per_day))
         if not low < high and not (kind == "integer" and low == high):
-            raise InputError(f"column {name!r}: low={low:g} must be below high={high:g}")
+            raise InputError(
+                f"column {name!r}: low={spec['low']} must be below high={spec['high']}"
+            )
         if kind == "integer" and bins is None:
             if low != int(low) or high != int(high):
                 raise InputError(
@@ -429,7 +477,11 @@ def _parse_bounds_and_edges(name: str, kind: str, spec: Json) -> Json:
                 "number;"
                 " use fewer bins"
             )
-    return {"low": numbers[0], "high": numbers[-1], "edges": tuple(numbers)}
+    return _edges_of_numbers(numbers)
+
+
+def _edges_of_numbers(edges: list[float]) -> Json:
+    return {"low": edges[0], "high": edges[-1], "edges": tuple(edges)}
 
 
 def _check_value_keys(name: str, spec: Json, allowed_keys: Texts) -> None:
@@ -449,11 +501,15 @@ def _parse_choice(name: str, spec: Json, key: str, choices: Texts, default: str 
     return value
 
 
-def _parse_number(name: str, key: str, value: Any) -> float:
+def _parse_number(name: str, key: str, value: Any, spec: Json) -> float:
+    """Return a bound or an edge: a number, or in a column of dates that of a day or a time."""
     if value is None:
         raise InputError(
             f"column {name!r}: {key} is not given; bounds are public, so a person must fill them in"
         )
+    whole_date = whole_date_of_reading(spec.get("read", ""))
+    if whole_date:
+        return _parse_date_bound(name, key, value, has_time=whole_date == DATE_AND_TIME)
     if (
         isinstance(value, bool)
         or not isinstance(value, (int, float))
@@ -463,3 +519,18 @@ def _parse_number(name: str, key: str, value: Any) -> float:
             f"column {name!r}: {key}={repr(value)[:40]} is not a finite number in -1e15..1e15"
         )
     return float(value)
+
+
+def _parse_date_bound(name: str, key: str, value: Any, *, has_time: bool) -> float:
+    """Return the number of a day, or of the second that a time begins with."""
+    min_chars = len("2020-12-31")
+    max_chars = len("2020-12-31T18:30:00") if has_time else min_chars
+    is_text = isinstance(value, str) and min_chars <= len(value) <= max_chars
+    period = parse_period(value) if is_text else None
+    if period is None:
+        example = "2020-12-31T18:30" if has_time else "2020-12-31"
+        raise InputError(
+            f"column {name!r}: {key}={repr(value)[:40]} is not written as {example}, as days of a "
+            "schema are"
+        )
+    return float(period[0]) if has_time else period[0] / SECONDS_PER_DAY
