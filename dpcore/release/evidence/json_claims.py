@@ -259,6 +259,16 @@ def check_any_json(value: Any, field_path: str) -> None:
         text_check(MAX_TEXT_CHARS)(value, field_path)
 
 
+def bound_number(bound: Any) -> float:
+    """Return a bound of a column as a number: of a day or time, in days; WrongError for none."""
+    if type(bound) is not str:
+        return bound
+    try:
+        return (datetime.fromisoformat(bound) - datetime(1970, 1, 1)).total_seconds() / 86_400
+    except ValueError:
+        raise WrongError(f"{bound[:40]!r} is no day") from None
+
+
 HASH_CHECK = text_check(pattern=HASH_PATTERN)
 FLAG_CHECK = choice_check(True, False)
 LONG_TEXT_CHECK = text_check(MAX_TEXT_CHARS)
