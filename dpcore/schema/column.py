@@ -14,7 +14,6 @@ from ..core.types import Array, Rng, Texts, by_name
 from .bin_curve import BinCurve, fit_bin_curve
 from .cell_text import (
     MISSING_TEXTS,
-    NumberText,
     canonical_text_of_value,
     count_texts,
     factorize_texts,
@@ -553,7 +552,8 @@ class Column:
             numbers = np.where(np.isfinite(numbers), numbers, np.nan)
         else:
             codes, texts = factorize_texts(cells)
-            bare_texts = texts if self.written_form is None else map(self._bare_text, texts)
+            form = self.written_form
+            bare_texts = texts if form is None else map(form.bare_number_text, texts)
             text_numbers = [
                 parse_cell_number(text, self.read, self.first_year) for text in bare_texts
             ]
@@ -562,12 +562,6 @@ class Column:
         if self.missing_codes:
             absent = absent | np.isin(numbers, self._missing_numbers)
         return numbers, absent
-
-    def _bare_text(self, text: str) -> str:
-        """Return a cell's text without the unit of the column's form; a typed number has none."""
-        if type(text) is NumberText or self.written_form is None:
-            return text
-        return self.written_form.bare_number_text(text)
 
     def _is_missing_text(self, text: str) -> bool:
         """Return whether a text counts as missing in a column of numbers."""

@@ -4,21 +4,24 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
+import numpy as np
 import pandas as pd
 
 from ..core.errors import InputError, require_two_rows
 from ..core.types import Json, ProgressCallback, Texts, ignore_progress, value_object
 from .column import OTHER_LABEL, Column
-from .column_readings import AS_WRITTEN, comparable_name
+from .column_readings import AS_WRITTEN, comparable_name, whole_date_of_reading
 from .column_texts import ColumnTexts
 from .domain import Domain
+from .forms.calendar_numbers import FIRST_DAY, LAST_DAY, SECONDS_PER_DAY
+from .forms.round_trip import without_unfit_form
 from .schema_json import domain_from_json
 
 PRIVATE = "private"
 DEFAULT_BINS = 16  # where nothing is said
 MAX_BINS = 1000
 EXPECTED_CATEGORIES = 7  # categories to plan with
-PRIVATE_COLUMN_KEYS = {"kind", "read", "ordered", "values", "bounds", "bins", "missing"}
+PRIVATE_COLUMN_KEYS = {"kind", "read", "ordered", "values", "bounds", "bins", "missing", "form"}
 
 
 @value_object
@@ -27,7 +30,7 @@ class UnknownColumn:
 
     It states its kind, its reading, and its largest number of bins. `quantiles` asks for bins that
     hold about as many rows each, else they are as wide as each other; whole numbers get a cell each
-    if there are no more than `bins` of them.
+    if there are no more than `bins` of them. `form` is how the column is written.
     """
 
     name: str
@@ -35,6 +38,7 @@ class UnknownColumn:
     read: str = AS_WRITTEN
     bins: int = DEFAULT_BINS
     quantiles: bool = False
+    form: str = ""
 
     @property
     def is_categorical(self) -> bool:
@@ -73,15 +77,33 @@ class UnknownColumn:
     def column_of_bins(self, edges: Sequence[float]) -> Column:
         """Return the column with these bins.
 
-        Numbers outside are clipped, and other texts count as missing.
+        Numbers outside are clipped, and other texts count as missing. Edges of days are days that
+        there are, those of times whole seconds. A form that cannot write numbers of all bins is
+        left out.
         """
+        if whole_date_of_reading(self.read):
+            edges = self._date_edges(edges)
         common: Json = {"name": self.name, "kind": self.kind, "ordered": True, "read": self.read}
         common |= {"missing": "category", "out_of_range": "clip", "unreadable": "missing"}
-        return Column(**common, low=edges[0], high=edges[-1], edges=tuple(edges))
+        common |= {"low": edges[0], "high": edges[-1], "edges": tuple(edges)}
+        return without_unfit_form(Column(**common, form=self.form))
+
+    def _date_edges(self, edges: Sequence[float]) -> list[float]:
+        """Return edges of days or times, within the calendar."""
+        per_day = SECONDS_PER_DAY if self.kind == "numeric" else 1
+        last_day = (LAST_DAY + 1) * per_day - 1
+        inside = np.clip(edges, FIRST_DAY * per_day, last_day)
+        if self.kind == "numeric":
+            inside = np.floor(inside)
+        unique = np.unique(inside)
+        return unique.tolist() if len(unique) > 1 else [last_day - 1.0, float(last_day)]
 
     def column_of_integers(self, low: int, high: int) -> Column:
         """Return the column with a cell for every whole number in low..high."""
-        return replace(self.column_of_bins([low, high + 1]), low=low, high=high, edges=())
+        column = self.column_of_bins([low, high + 1])
+        if whole_date_of_reading(self.read):
+            high = min(high, LAST_DAY)
+        return replace(column, low=low, high=high, edges=())
 
 
 @value_object
@@ -131,7 +153,8 @@ class PartialSchema:
         for column, cells in self.placeholder.cells_by_column(frame):
             if column.name in column_by_name:
                 progress(len(texts), len(column_by_name))
-                texts.append(ColumnTexts.from_series(cells, column_by_name[column.name].read))
+                column_texts = ColumnTexts.from_series(cells, column_by_name[column.name].read)
+                texts.append(column_texts.without_units(column.written_form))
             else:
                 column.encode(cells)
         return texts
@@ -245,6 +268,8 @@ def partial_schema_to_json(schema: PartialSchema) -> Json:
             entry["bins"] = PRIVATE if c.quantiles else c.bins
         if c.read:
             entry["read"] = c.read
+        if c.form:
+            entry["form"] = c.form
         entries[c.name] = entry
     schema_json: Json = {"columns": entries}
     file_format = schema.placeholder.file.to_json()
@@ -268,7 +293,7 @@ def private_entry(spec: Json) -> Json:
 
 def _value_free_entry(spec: Json) -> Json:
     """Return the parts of a column's schema entry that do not depend on its values."""
-    return {key: spec[key] for key in ("kind", "read", "ordered") if key in spec}
+    return {key: spec[key] for key in ("kind", "read", "ordered", "form") if key in spec}
 
 
 def _columns_in_constraint(constraint: Any) -> list[str]:
@@ -301,16 +326,16 @@ def _probe_entry(spec: Json) -> Json:
 
     Its checks find errors in the unknown one.
     """
-    return _value_free_entry(spec) | (
-        {"values": [OTHER_LABEL]}
-        if spec.get("kind") == "categorical"
-        else {"low": 0, "high": 1, "bins": 1}
-    )
+    if spec.get("kind") == "categorical":
+        return _value_free_entry(spec) | {"values": [OTHER_LABEL]}
+    if whole_date_of_reading(str(spec.get("read", ""))):
+        return _value_free_entry(spec) | {"low": "2000-01-01", "high": "2020-12-31", "bins": 1}
+    return _value_free_entry(spec) | {"low": 0, "high": 1, "bins": 1}
 
 
 def _parse_unknown_column(probe: Column, spec: Json) -> UnknownColumn:
     name = probe.name
-    column = UnknownColumn(probe.name, probe.kind, probe.read)
+    column = UnknownColumn(probe.name, probe.kind, probe.read, form=probe.form)
     unknown_keys = set(spec) - PRIVATE_COLUMN_KEYS
     if unknown_keys:
         raise InputError(

@@ -23,8 +23,8 @@ from .constraints_json import add_constraints_from_json, constraints_to_json
 from .domain import Domain
 from .forms.bin_numbers import whole_number_bins
 from .forms.calendar_numbers import (
-    CALENDAR_UNITS,
     SECONDS_PER_DAY,
+    STEP_BY_WORD,
     calendar_edges,
     parse_period,
 )
@@ -445,9 +445,10 @@ def _parse_bounds_and_edges(name: str, kind: str, spec: Json) -> Json:
         low = _parse_number(name, "low", spec.get("low"), spec)
         high = _parse_number(name, "high", spec.get("high"), spec)
         bins = spec.get("bins")
-        if bins in CALENDAR_UNITS and whole_date_of_reading(spec.get("read", "")) and low < high:
+        is_word = isinstance(bins, str) and bins in STEP_BY_WORD
+        if is_word and whole_date_of_reading(spec.get("read", "")) and low < high:
             per_day = SECONDS_PER_DAY if kind == "numeric" else 1
-            return _edges_of_numbers(calendar_edges(bins, low, high, per_day))
+            return _edges_of_numbers(calendar_edges(STEP_BY_WORD[bins], low, high, per_day))
         if not low < high and not (kind == "integer" and low == high):
             raise InputError(
                 f"column {name!r}: low={spec['low']} must be below high={spec['high']}"
@@ -461,11 +462,15 @@ def _parse_bounds_and_edges(name: str, kind: str, spec: Json) -> Json:
         if type(bins) is not int or not 1 <= bins <= MAX_COLUMN_CELLS:
             raise InputError(
                 f"column {name!r}: bins={bins!r} is outside 1..{MAX_COLUMN_CELLS}; give bins or "
-                "edges"
+                f"edges{_calendar_bins_advice(spec)}"
             )
         numbers = [float(e) for e in np.linspace(low, high, bins + 1)]
+        if whole_date_of_reading(spec.get("read", "")):
+            numbers = [low, *(float(math.ceil(number)) for number in numbers[1:-1]), high]
         if (np.diff(numbers) <= 0).any():
-            raise InputError(f"column {name!r}: bins={bins} are too many for {low:g}..{high:g}")
+            raise InputError(
+                f"column {name!r}: bins={bins} are too many for {spec['low']}..{spec['high']}"
+            )
     if kind == "integer":
         first, after_last = whole_number_bins(numbers)
         is_empty = after_last <= first
@@ -478,6 +483,11 @@ def _parse_bounds_and_edges(name: str, kind: str, spec: Json) -> Json:
                 " use fewer bins"
             )
     return _edges_of_numbers(numbers)
+
+
+def _calendar_bins_advice(spec: Json) -> str:
+    is_date = whole_date_of_reading(spec.get("read", ""))
+    return f", or bins that are {', '.join(STEP_BY_WORD)}" if is_date else ""
 
 
 def _edges_of_numbers(edges: list[float]) -> Json:

@@ -195,19 +195,29 @@ def _numeric_findings(
         low = int(low)
         high = int(high) - 1
         if high - low < column.bins:
-            return ColumnFindings(
-                column.column_of_integers(low, high), f"{low} to {high}; {beyond_text}"
-            )
+            measured_column = column.column_of_integers(low, high)
+            return ColumnFindings(measured_column, f"{_range_text(measured_column)}; {beyond_text}")
     elif last == first + 1:
+        measured_column = column.column_of_bins([low, high])
         return ColumnFindings(
-            column.column_of_bins([low, high]), f"{low:g} to {high:g}, one bin; {beyond_text}"
+            measured_column, f"{_range_text(measured_column)}, one bin; {beyond_text}"
         )
     edges = _bin_edges(column, tree_counts, first, last, low, high)
     bins_text = "bins of about as many rows each" if column.quantiles else "bins"
-    return ColumnFindings(
-        column.column_of_bins(edges.tolist()),
-        f"{low:g} to {high:g}, {len(edges) - 1} {bins_text}; {beyond_text}",
-    )
+    measured_column = column.column_of_bins(edges.tolist())
+    range_text = _range_text(measured_column)
+    if not measured_column.is_date:
+        range_text = f"{low:g} to {high:g}"
+    bin_count = len(measured_column.edges) - 1
+    return ColumnFindings(measured_column, f"{range_text}, {bin_count} {bins_text}; {beyond_text}")
+
+
+def _range_text(column: Column) -> str:
+    """Return the ends of a measured column in words."""
+    low, high = column.bounds
+    if column.is_date or not isinstance(low, int):
+        return f"{column.number_text(low)} to {column.number_text(high)}"
+    return f"{low} to {high}"
 
 
 def _bin_edges(

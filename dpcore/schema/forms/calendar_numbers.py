@@ -4,12 +4,13 @@ A schema says days as `2020-12-31` and times as `2020-12-31T18:30`, whatever a f
 of days counts days, one of times seconds, of no time zone.
 """
 
+import math
 import re
 from datetime import date, datetime, timedelta
 
 import numpy as np
 
-from ...core.types import Array, Texts
+from ...core.types import Array, Texts, value_object
 
 EPOCH = datetime(1970, 1, 1)
 EPOCH_ORDINAL = EPOCH.toordinal()
@@ -20,13 +21,57 @@ FIRST_MONDAY = 4  # 5 January 1970
 ISO_PATTERN = re.compile(
     r"(\d{4})(?:-(\d{2})(?:-(\d{2})(?:[T ](\d{2}):(\d{2})(?::(\d{2}))?)?)?)?", re.ASCII
 )
-# the bins that a schema may name, each with its number of months; weeks and days have none
-MONTHS_BY_UNIT = {"years": 12, "quarters": 3, "months": 1}
-CALENDAR_UNITS = (*MONTHS_BY_UNIT, "weeks", "days")
-# the steps at which a person would put an edge, the roundest first: months, days, seconds
-MONTH_STEPS = (1200, 600, 240, 120, 60, 24, 12, 6, 3, 1)
-DAY_STEPS = (7, 1)
-SECOND_STEPS = (43_200, 21_600, 10_800, 3_600, 1_800, 600, 300, 60)
+MONTH = "month"
+DAY = "day"
+SECOND = "second"
+
+
+@value_object
+class CalendarStep:
+    """A distance between edges that a person would write: so many months, days or seconds."""
+
+    unit: str
+    count: int
+
+    def max_length(self, per_day: int) -> int:
+        """Return how many numbers it spans at most, where a day has `per_day` of them."""
+        days_by_unit = {MONTH: 31.0, DAY: 1.0, SECOND: 1 / SECONDS_PER_DAY}
+        return round(self.count * days_by_unit[self.unit] * per_day)
+
+    def starts(self, low: float, high: float, per_day: int) -> list[float]:
+        """Return the numbers in (low, high] with which a step begins."""
+        if self.unit == MONTH:
+            return _month_starts(self.count, low, high, per_day)
+        length = self.max_length(per_day)
+        offset = FIRST_MONDAY * per_day if self == WEEK else 0
+        first = (math.floor(low) - offset) // length + 1
+        last = (math.floor(high) - offset) // length
+        return [float(offset + length * i) for i in range(first, last + 1)]
+
+
+WEEK = CalendarStep(DAY, 7)
+# the bins that a schema may name
+STEP_BY_WORD = {
+    "years": CalendarStep(MONTH, 12),
+    "quarters": CalendarStep(MONTH, 3),
+    "months": CalendarStep(MONTH, 1),
+    "weeks": WEEK,
+    "days": CalendarStep(DAY, 1),
+}
+# the steps at which a person would put an edge, the widest first
+DAY_STEPS = (
+    *(CalendarStep(MONTH, count) for count in (1200, 600, 240, 120, 60, 24, 12, 6, 3, 1)),
+    WEEK,
+    CalendarStep(DAY, 1),
+)
+TIME_STEPS = tuple(
+    CalendarStep(SECOND, count) for count in (43_200, 21_600, 10_800, 3_600, 1_800, 600, 300, 60)
+)
+
+
+def calendar_steps(per_day: int) -> tuple[CalendarStep, ...]:
+    """Return the steps of a column whose days have so many numbers, the widest first."""
+    return DAY_STEPS if per_day == 1 else DAY_STEPS + TIME_STEPS
 
 
 def day_number(day: date) -> int:
@@ -123,34 +168,9 @@ def period_labels(first: Array, after_last: Array) -> Texts:
     return tuple(labels)
 
 
-def calendar_edges(unit: str, low: float, high: float, per_day: int) -> list[float]:
-    """Return low and high with the first days of all years, months … between them.
-
-    Args:
-        unit: one of CALENDAR_UNITS.
-        low: the first number.
-        high: the last one.
-        per_day: how many numbers a day has: 1, or SECONDS_PER_DAY.
-
-    """
-    if unit in MONTHS_BY_UNIT:
-        starts = _month_starts(MONTHS_BY_UNIT[unit], low, high, per_day)
-    else:
-        starts = _multiples(7 if unit == "weeks" else 1, low, high, per_day)
-    return [low, *(start for start in starts if low < start < high), high]
-
-
-def rounder_starts(low: float, high: float, per_day: int) -> list[list[float]]:
-    """Return the numbers in (low, high] where a calendar step begins, a list for each step.
-
-    The widest steps come first: centuries … years, half years, quarters, months, weeks, days, and
-    of seconds hours and minutes.
-    """
-    lists = [_month_starts(months, low, high, per_day) for months in MONTH_STEPS]
-    lists += [_multiples(days, low, high, per_day) for days in DAY_STEPS]
-    if per_day == SECONDS_PER_DAY:
-        lists += [_step_multiples(seconds, 0, low, high) for seconds in SECOND_STEPS]
-    return lists
+def calendar_edges(step: CalendarStep, low: float, high: float, per_day: int) -> list[float]:
+    """Return low and high with the starts of all steps between them."""
+    return [low, *(start for start in step.starts(low, high, per_day) if start < high), high]
 
 
 def roundest_start(low: float, high: float, per_day: int) -> float:
@@ -162,7 +182,8 @@ def roundest_start(low: float, high: float, per_day: int) -> float:
     '2020-01-01'
     """
     middle = (low + high) / 2
-    for starts in rounder_starts(low, high, per_day):
+    for step in calendar_steps(per_day):
+        starts = step.starts(low, high, per_day)
         if starts:
             return min(starts, key=lambda start: abs(start - middle))
     return high
@@ -170,22 +191,8 @@ def roundest_start(low: float, high: float, per_day: int) -> float:
 
 def _month_starts(months: int, low: float, high: float, per_day: int) -> list[float]:
     """Return the first days in (low, high] of every so many months, counted from year 0."""
-    ends = np.array(
-        [date_of_number(low // per_day), date_of_number(high // per_day)], "datetime64[M]"
-    )
-    first, last = ends.astype(int) + 1970 * 12
+    days = [date_of_number(low // per_day), date_of_number(high // per_day)]
+    first, last = np.array(days, "datetime64[M]").astype(int) + 1970 * 12
     numbers = np.arange(first - first % months, last + 1, months) - 1970 * 12
     starts = numbers.astype("datetime64[M]").astype("datetime64[D]").astype(int) * per_day
     return [float(start) for start in starts if low < start <= high]
-
-
-def _multiples(days: int, low: float, high: float, per_day: int) -> list[float]:
-    """Return the starts in (low, high] of every so many days; those of weeks are Mondays."""
-    offset = FIRST_MONDAY if days == 7 else 0
-    return _step_multiples(days * per_day, offset * per_day, low, high)
-
-
-def _step_multiples(step: int, offset: int, low: float, high: float) -> list[float]:
-    first = (int(np.floor(low)) - offset) // step + 1
-    last = (int(np.floor(high)) - offset) // step
-    return [float(offset + step * i) for i in range(first, last + 1)]

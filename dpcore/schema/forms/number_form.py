@@ -11,6 +11,7 @@ from functools import cached_property
 
 from ...core.errors import InputError, shorten
 from ...core.types import value_object
+from ..cell_text import NumberText
 
 MAX_DECIMALS = 9  # digits after the point
 MAX_UNIT_CHARS = 20
@@ -64,6 +65,8 @@ class NumberForm:
 
     def bare_number_text(self, text: str) -> str:
         """Return a cell's text without the form's unit; as it is where it has none."""
+        if type(text) is NumberText:
+            return text
         for pattern in self._unit_patterns:
             text = pattern.sub("", text, count=1)
         return text

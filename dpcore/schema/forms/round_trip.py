@@ -46,6 +46,15 @@ def check_round_trip(column: Column) -> None:
         )
 
 
+def without_unfit_form(column: Column) -> Column:
+    """Return a column without its form where that cannot write numbers of all bins."""
+    try:
+        check_round_trip(column)
+    except InputError:
+        return replace(column, form="")
+    return column
+
+
 def _check_bins_hold_multiples(column: Column, form_text: str) -> None:
     """Raise InputError for a bin without a number that the form can write."""
     if column.step is not None and max(map(abs, column.bounds)) / column.step > MAX_STEPS:

@@ -19,6 +19,8 @@ from ..column_readings import (
     AMOUNT_READINGS,
     ANY_CASE,
     AS_WRITTEN,
+    DATE,
+    DATE_AND_TIME,
     DATE_PARTS,
     PREFIX_LENGTHS,
     WEEKDAYS,
@@ -27,6 +29,7 @@ from ..column_readings import (
     compose_accents,
     parse_cell_number,
     reads_categories,
+    whole_date_of_reading,
 )
 from ..column_texts import ColumnTexts
 from ..date_texts import (
@@ -34,6 +37,8 @@ from ..date_texts import (
     EIGHT_DIGITS_PATTERN,
     parse_date,
 )
+from ..forms.calendar_numbers import SECONDS_PER_DAY
+from ..forms.number_form import parse_number_form
 from ..schema_json import MAX_NUMBER
 from ..text_format import ROW_NUMBER_NAME
 from .identifiers import (
@@ -49,6 +54,7 @@ from .identifiers import (
     looks_like_identifier,
     normalize_header,
 )
+from .infer_form import find_unit, infer_form
 from .missing_codes import find_missing_codes
 from .rounded_bounds import YEAR_RANGE
 
@@ -97,7 +103,9 @@ class ColumnGuess:
     something of the column: of a date its parts that differ, of codes their first characters, of
     spellings one value. `date_parts` are those of them that are the same in every order of dates.
     If it is `unreadable`, a few texts stand beside its numbers or days, and count as missing; so do
-    its `missing_codes`, as -9 and 99. `ordered` categories are few whole numbers.
+    its `missing_codes`, as -9 and 99. `ordered` categories are few whole numbers. `form` is how its
+    dates or numbers seem to be written, and `whole_date` the reading that keeps a date whole, where
+    there is only one.
     """
 
     name: str
@@ -109,20 +117,34 @@ class ColumnGuess:
     unreadable: bool = False
     ordered: bool = False
     missing_codes: tuple[int | float, ...] = ()
+    form: str = ""
+    whole_date: str = ""
 
     @property
     def initial_entry(self) -> Json:
         """The first schema entry for the guess: kind and reading, without values.
 
-        Of the readings of dates and codes it is the first one.
+        Of the readings of codes it is the first one. Of those of dates it is the date itself, or
+        its first part that differs where everybody knows the values of that, as of months.
         """
+        reading = self.other_readings[0] if self.other_readings else ""
+        return self._entry_read_as(reading if calendar_entry(reading) else self.whole_date)
+
+    @property
+    def entry_from_rows(self) -> Json:
+        """The entry whose values or bounds are taken from the rows: of a date it is the date."""
+        return self._entry_read_as(self.whole_date)
+
+    def _entry_read_as(self, date_reading: str) -> Json:
         if self.kind == DATE_COLUMN or self.exclusion == "code":
-            entry = {**initial_column_entry(self.other_readings[0])}
+            entry = {**initial_column_entry(date_reading or self.other_readings[0])}
         else:
             kind = "categorical" if self.kind == TEXT_COLUMN else self.kind
             entry: Json = {"kind": kind}
             if self.read:
                 entry["read"] = self.read
+        if self.form and (self.kind != DATE_COLUMN or entry["read"] == self.whole_date):
+            entry["form"] = self.form
         if self.ordered:
             entry["ordered"] = True
         if self.unreadable:
@@ -185,13 +207,15 @@ def counts_rows(name: str, cells: pd.Series) -> bool:
 class NumberTexts:
     """A column's texts read as numbers (r,) with their counts (r,), some of them left out.
 
-    `unreadable` says whether a few words stand beside them.
+    `unreadable` says whether a few words stand beside them, `unit_form` the form of one unit that
+    is beside all of them, and that the reading does not know.
     """
 
     read: str
     numbers: Array
     counts: Array
     unreadable: bool
+    unit_form: str = ""
 
     @property
     def are_whole(self) -> bool:
@@ -218,6 +242,8 @@ def _guess_date(
     parts = [
         part for part in DATE_PARTS if _has_different_readings(f"{part} of {orders[0]}", texts)
     ] or DATE_PARTS[:1]
+    whole_date = DATE_AND_TIME if _has_times(texts, orders[0]) else DATE
+    whole_reading = f"{whole_date} of {orders[0]}"
     unambiguous_parts = tuple(
         part for part in parts if len(orders) == 1 or part in ("year", "hour")
     )
@@ -231,9 +257,13 @@ def _guess_date(
         name,
         DATE_COLUMN,
         exclusion=exclusion,
-        other_readings=tuple(f"{part} of {order}" for order in orders for part in parts),
-        date_parts=unambiguous_parts,
+        other_readings=tuple(
+            f"{part} of {order}" for order in orders for part in (*parts, whole_date)
+        ),
+        date_parts=(*unambiguous_parts, whole_date) if len(orders) == 1 else unambiguous_parts,
         unreadable=unreadable,
+        form=infer_form(replace(column_texts, read=whole_reading)),
+        whole_date=whole_reading if len(orders) == 1 else "",
     )
 
 
@@ -245,10 +275,11 @@ def _guess_numbers(
     kind = "integer" if whole else "numeric"
     if constant:
         return ColumnGuess(name, kind, read=numbers.read, exclusion="constant")
+    form = numbers.unit_form or infer_form(replace(column_texts, read=numbers.read))
     codes = find_missing_codes(numbers.numbers, numbers.counts)
     few_count = len(set(numbers.numbers.tolist()) - set(codes))
     min_rows = max(MIN_INFORMATIVE_ROWS, MIN_ROWS_PER_FEW_NUMBERS * few_count)
-    is_as_written = numbers.read == AS_WRITTEN and not numbers.unreadable
+    is_as_written = numbers.read == AS_WRITTEN and not (numbers.unreadable or numbers.unit_form)
     if (
         whole
         and is_as_written
@@ -264,6 +295,7 @@ def _guess_numbers(
         exclusion=exclusion,
         unreadable=numbers.unreadable,
         missing_codes=tuple(int(code) if whole else code for code in codes),
+        form=form,
     )
 
 
@@ -291,8 +323,13 @@ def initial_column_entry(reading: str) -> Json:
 
     It holds what is known without the rows.
     """
+    kind = "integer"
+    if reads_categories(reading):
+        kind = "categorical"
+    elif whole_date_of_reading(reading) == DATE_AND_TIME:
+        kind = "numeric"
     return calendar_entry(reading) or {
-        "kind": "categorical" if reads_categories(reading) else "integer",
+        "kind": kind,
         "read": reading,
     }
 
@@ -320,12 +357,24 @@ def _nearly_all_differ(column_texts: ColumnTexts) -> bool:
 def _fitting_date_orders(texts: Sequence[str]) -> Texts:
     """Return the orders of day, month and year that fit every text.
 
-    Day before month comes first; none if no order fits all, and where the order is plain only one.
+    Day before month comes first; none if no order fits all, and where the order is plain, or makes
+    no difference, only one.
     """
     fitting_orders = tuple(
         order for order in DATE_ORDERS if texts and all(_plausible_date(t, order) for t in texts)
     )
-    return fitting_orders[:1] if fitting_orders[:1] == ("y-m-d",) else fitting_orders
+    is_plain = fitting_orders[:1] == ("y-m-d",) or all(
+        parse_date(text, fitting_orders[0]) == parse_date(text, order)
+        for order in fitting_orders[1:]
+        for text in texts
+    )
+    return fitting_orders[:1] if is_plain else fitting_orders
+
+
+def _has_times(texts: Sequence[str], order: str) -> bool:
+    """Return whether the texts say different times of the day."""
+    seconds = [parse_cell_number(text, f"{DATE_AND_TIME} of {order}") for text in texts]
+    return len({second % SECONDS_PER_DAY for second in seconds}) > 1
 
 
 def _plausible_date(text: str, order: str) -> bool:
@@ -358,12 +407,24 @@ def _parse_as_numbers(column_texts: ColumnTexts) -> NumberTexts | None:
         return None
     digit_texts = _texts_with_digits(column_texts, MIN_INFORMATIVE_ROWS)
     for texts, has_words in ((column_texts.texts, False), (digit_texts, True)):
-        for read in (AS_WRITTEN, *AMOUNT_READINGS):
-            numbers = np.array([parse_cell_number(text, read) for text in texts])
-            if len(texts) and (np.abs(numbers) <= MAX_NUMBER).all():
-                count_by_text = dict(zip(column_texts.texts, column_texts.counts, strict=True))
-                counts = np.array([count_by_text[text] for text in texts])
-                return NumberTexts(read, numbers, counts, has_words)
+        unit_form = find_unit(texts)
+        for form in ("", unit_form) if unit_form else ("",):
+            number_texts = _read_numbers(column_texts, texts, form)
+            if number_texts is not None:
+                return replace(number_texts, unreadable=has_words)
+    return None
+
+
+def _read_numbers(column_texts: ColumnTexts, texts: Sequence[str], form: str) -> NumberTexts | None:
+    """Return texts as numbers by the first reading that fits all, without the unit of a form."""
+    bare_texts = [*map(parse_number_form(form).bare_number_text, texts)] if form else texts
+    for read in (AS_WRITTEN, *AMOUNT_READINGS):
+        numbers = np.array([parse_cell_number(text, read) for text in bare_texts])
+        if len(texts) and (np.abs(numbers) <= MAX_NUMBER).all():
+            count_by_text = dict(zip(column_texts.texts, column_texts.counts, strict=True))
+            counts = np.array([count_by_text[text] for text in texts])
+            unit_form = infer_form(replace(column_texts, read=read)) if form else ""
+            return NumberTexts(read, numbers, counts, False, unit_form or form)
     return None
 
 
