@@ -42,9 +42,8 @@ from .text_format import (
 
 COLUMN_KINDS = ("categorical", "numeric", "integer")
 ADVICE_BY_KIND = {
-    "date": 'of dates say "kind": "integer" and "read": "date of d/m/y" (or y-m-d, m/d/y), or '
-    '"year of …", "month of …"; of times "kind": "numeric" and "read": "date and time of …"; or '
-    "leave the column out",
+    "date": 'dates are too detailed: leave the column out, or say "kind": "integer" and "read": '
+    '"date of d/m/y" (or y-m-d, m/d/y), "year of …" or "month of …", with a range',
     "text": "free text is too detailed: leave the column out, or group it into a few categories",
 }
 # a number of more than 4300 digits cannot be written

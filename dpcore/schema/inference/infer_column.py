@@ -54,7 +54,8 @@ def infer_guessed_entry(guess: ColumnGuess, cells: pd.Series) -> Json:
         missing_codes=guess.missing_codes,
         form=entry.get("form", ""),
     )
-    return entry | inferred
+    form = inferred.get("form")
+    return {key: value for key, value in entry.items() if key != "form" or form} | inferred
 
 
 def infer_column_from_data(

@@ -7,6 +7,7 @@ import itertools
 import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from typing import Any
 
 from ...core.errors import InputError
 from ..amount_texts import AMOUNT_WITH_COMMA, has_limit_sign
@@ -40,8 +41,8 @@ SGD INR BRL MXN CNY RUB TRY ZAR
 """
 _UNIT_LIST = """
 % ‰ kg g mg µg t lb lbs oz m cm mm km mi ft in l ml dl cl h hr hrs min s sec ms d day days week
-weeks month months year years yr yrs °C °F K W kW kWh MWh V A Hz kHz MHz GHz B KB MB GB TB bpm mmHg mg/dL
-mmol/L g/dL kcal cal J kJ m² m³ km² ha mph km/h kg/m² pt px pts
+weeks month months year years yr yrs °C °F K W kW kWh MWh V A Hz kHz MHz GHz B KB MB GB TB bpm mmHg
+mg/dL mmol/L g/dL kcal cal J kJ m² m³ km² ha mph km/h kg/m² pt px pts
 """
 MAX_TEXTS_TRIED = 100  # different texts by which a form of dates is judged
 MAX_DECIMALS_WRITTEN = 6  # more digits are what a computer made of a number
@@ -79,10 +80,9 @@ def infer_date_form(column_texts: ColumnTexts) -> str:
     """Return the form that writes most of a column's dates as they are; empty for none."""
     part, _, order = column_texts.read.partition(" of ")
     seconds_per_number = 1 if part == DATE_AND_TIME else SECONDS_PER_DAY
-    numbers = {
-        text: parse_cell_number(text, column_texts.read)
-        for text in column_texts.texts[:MAX_TEXTS_TRIED]
-    }
+    texts = sorted(set(column_texts.texts))
+    tried = texts[:: max(1, len(texts) // MAX_TEXTS_TRIED)]
+    numbers = {text: parse_cell_number(text, column_texts.read) for text in tried}
     dates = {text: number for text, number in numbers.items() if number == number}
     candidates: dict[str, None] = {}
     for text in dates:
@@ -204,7 +204,7 @@ def infer_number_form(column_texts: ColumnTexts) -> str:
     if not decimal_counts or max(decimal_counts) > MAX_DECIMALS_WRITTEN:
         return ""
     before, after = _signs_beside_digits(beside[False], beside[True])
-    thousands_sign = max(thousands_signs, key=thousands_signs.__getitem__, default="")
+    thousands_sign = _most_common(thousands_signs, "")
     least = min(decimal_counts)
     most = max(decimal_counts)
     decimals = decimal_sign + "0" * least + "#" * (most - least) if most else ""
@@ -218,13 +218,18 @@ def infer_number_form(column_texts: ColumnTexts) -> str:
 
 def _signs_beside_digits(positive: Counter, negative: Counter) -> tuple[str, str]:
     """Return what most numbers have before and after their digits, with the sign of negatives."""
-    plain = max(positive, key=positive.__getitem__, default=("", ""))
+    plain = _most_common(positive, ("", ""))
     if not negative:
         return plain
-    signed = max(negative, key=negative.__getitem__)
+    signed = _most_common(negative, ("", ""))
     if positive and signed == ("-" + plain[0], plain[1]):
         return plain
     return signed if signed != ("-", "") else ("", "")
+
+
+def _most_common(counts: Counter, default: Any) -> Any:
+    """Return the key of the largest count, of several the last one in order."""
+    return max(counts, key=lambda key: (counts[key], key), default=default)
 
 
 def find_unit(texts: Sequence[str]) -> str:
@@ -244,8 +249,9 @@ def find_unit(texts: Sequence[str]) -> str:
     if len({(before.strip(), after.strip()) for before, after in pairs}) != 1:
         return ""
     before, after = min(pairs)
-    is_many = len(texts) > MIN_NUMBERS_OF_OTHER_UNIT
-    is_unit = not after or after.strip() in UNIT_WORDS or after.strip() in CURRENCY_WORDS or is_many
+    word = after.strip()
+    is_other_unit = len(texts) > MIN_NUMBERS_OF_OTHER_UNIT and " " not in word
+    is_unit = not word or word in UNIT_WORDS or word in CURRENCY_WORDS or is_other_unit
     if not is_unit or (before.strip() and before.strip() not in CURRENCY_WORDS):
         return ""
     form = f"{before}1000{after}"

@@ -15,6 +15,7 @@ import pandas as pd
 
 from ...core.types import Array, Json, Texts, frozen, value_object
 from ..amount_texts import has_limit_sign
+from ..cell_text import canonical_text
 from ..column_readings import (
     AMOUNT_READINGS,
     ANY_CASE,
@@ -72,6 +73,7 @@ PLAUSIBLE_YEARS = range(1850, 2101)  # of days that are written as eight digits
 LEADING_ZERO_TEXT = re.compile("-?0[0-9]+")  # a code: no number is written so
 CODE_NUMBER_TEXT = re.compile("[A-Za-z]{0,5}[-_ ]?[0-9]{3,}")  # as P-0001
 MAX_PREFIX_CATEGORIES = 100  # categories that the first characters of codes are offered for
+TYPES_OF_DAYS = ("datetime64", "datetime", "date")  # as pandas calls those of cells
 DATE_COLUMN = "date"
 TEXT_COLUMN = "text"
 UNREADABLE_AS_MISSING = {"missing": "category", "unreadable": "missing"}
@@ -180,7 +182,10 @@ def _guess_unordered_column(name: str, cells: pd.Series) -> ColumnGuess:
         return ColumnGuess(name, "integer", exclusion="row")
     distinct_texts = {compose_accents(text) for text in column_texts.texts}
     constant = len(distinct_texts) == 1 and not column_texts.empty_count
-    date_guess = _guess_date(name, header, column_texts, constant)
+    has_days = pd.api.types.infer_dtype(cells, skipna=True) in TYPES_OF_DAYS
+    date_guess = _guess_date(
+        name, header, _without_midnights(column_texts) if has_days else column_texts, constant
+    )
     if date_guess is not None:
         return date_guess
     numbers = _parse_as_numbers(column_texts)
@@ -190,6 +195,11 @@ def _guess_unordered_column(name: str, cells: pd.Series) -> ColumnGuess:
     if numbers is None or is_code or _has_leading_zeros(column_texts):
         return _guess_categorical(name, header, column_texts, constant)
     return _guess_numbers(name, header, column_texts, numbers, constant)
+
+
+def _without_midnights(column_texts: ColumnTexts) -> ColumnTexts:
+    """Return the texts of days that a file has as days, each as its day alone."""
+    return replace(column_texts, texts=tuple(map(canonical_text, column_texts.texts)))
 
 
 def counts_rows(name: str, cells: pd.Series) -> bool:

@@ -160,7 +160,7 @@ def repair_column(name: str, cells: pd.Series, entry: Any, fix: str) -> Json | N
 def _form_of_entry(name: str, entry: Json, cells: pd.Series) -> str:
     """Return the form that an entry states, or the one guessed of a column that is so read."""
     guess = guess_column(name, cells)
-    is_as_guessed = entry.get("read", AS_WRITTEN) == guess.read
+    is_as_guessed = entry.get("read", AS_WRITTEN) == (guess.whole_date or guess.read)
     return str(entry.get("form") or (guess.form if is_as_guessed else ""))
 
 
