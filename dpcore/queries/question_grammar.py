@@ -36,7 +36,7 @@ class ComparisonLeaf:
     """One comparison of a column in a question.
 
     `kind` is one of ORDER_SIGNS (with one number), "between" (two), "in" (numbers, cells) or
-    "missing".
+    "missing". The upper one of two numbers is left out if it is `upper_excluded`.
     """
 
     axis: int
@@ -45,6 +45,7 @@ class ComparisonLeaf:
     numbers: list[float] = field(default_factory=list)
     cells: list[int] = field(default_factory=list)
     text: str = ""
+    upper_excluded: bool = False
 
 
 @value_object
@@ -220,10 +221,7 @@ class QuestionParser:
             leaf.numbers.append(number)
 
     def _parse_day(self, leaf: ComparisonLeaf, token: str, start: int, *, ordered: bool) -> None:
-        """Take a day, month or year: its first or last day for an order, else the label of a bin.
-
-        In a column of times the time after its last second stands for the end.
-        """
+        """Take a day, month or year: its start or what follows its end, or the label of a bin."""
         column = self.domain.columns[leaf.axis]
         span = column.span_of_period(token)
         if not ordered and token in column.code_by_label:
@@ -236,9 +234,10 @@ class QuestionParser:
             )
         elif ordered:
             first, after_last = span
-            needs_last = leaf.kind in ("<=", ">") or len(leaf.numbers) == 1
-            last = after_last if column.is_real_valued else after_last - 1
-            leaf.numbers.append(last if needs_last else first)
+            needs_end = leaf.kind in ("<=", ">") or len(leaf.numbers) == 1
+            leaf.numbers.append(after_last if needs_end else first)
+            leaf.kind = {"<=": "<", ">": ">="}.get(leaf.kind, leaf.kind)
+            leaf.upper_excluded = True
         elif column.is_real_valued:
             raise self._syntax_error(
                 f"`between`, or the label of a bin such as {column.labels[0]!r}", start

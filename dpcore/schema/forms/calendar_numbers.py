@@ -169,8 +169,14 @@ def period_labels(first: Array, after_last: Array) -> Texts:
 
 
 def calendar_edges(step: CalendarStep, low: float, high: float, per_day: int) -> list[float]:
-    """Return low and high with the starts of all steps between them."""
-    return [low, *(start for start in step.starts(low, high, per_day) if start < high), high]
+    """Return low and high with the starts of all steps between them.
+
+    Of days the last one is included: where a step starts with it, it is a bin of its own.
+    """
+    starts = step.starts(low, high, per_day)
+    if starts and starts[-1] == high:
+        return [low, *starts, high + 0.5] if per_day == 1 else [low, *starts]
+    return [low, *starts, high]
 
 
 def roundest_start(low: float, high: float, per_day: int) -> float:
