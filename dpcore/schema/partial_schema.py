@@ -13,7 +13,7 @@ from .column import OTHER_LABEL, Column
 from .column_readings import AS_WRITTEN, comparable_name, whole_date_of_reading
 from .column_texts import ColumnTexts
 from .domain import Domain
-from .forms.calendar_numbers import FIRST_DAY, LAST_DAY, SECONDS_PER_DAY
+from .forms.calendar_numbers import FIRST_DAY, LAST_DAY, SECONDS_PER_DAY, snap_edges
 from .forms.round_trip import without_unfit_form
 from .schema_json import domain_from_json
 
@@ -89,10 +89,11 @@ class UnknownColumn:
         return without_unfit_form(Column(**common, form=self.form))
 
     def _date_edges(self, edges: Sequence[float]) -> list[float]:
-        """Return edges of days or times, within the calendar."""
+        """Return edges of days or times, within the calendar, where its wide steps begin."""
         per_day = SECONDS_PER_DAY if self.kind == "numeric" else 1
         last_day = (LAST_DAY + 1) * per_day - 1
-        inside = np.clip(edges, FIRST_DAY * per_day, last_day)
+        inside = snap_edges(list(edges), per_day) if len(edges) > 1 else edges
+        inside = np.clip(inside, FIRST_DAY * per_day, last_day)
         if self.kind == "numeric":
             inside = np.floor(inside)
         unique = np.unique(inside)

@@ -17,6 +17,7 @@ EPOCH_ORDINAL = EPOCH.toordinal()
 FIRST_DAY = date.min.toordinal() - EPOCH_ORDINAL
 LAST_DAY = date.max.toordinal() - EPOCH_ORDINAL
 SECONDS_PER_DAY = 86_400
+MAX_SNAP = 0.2  # of a bin, by which an edge that noise made may move to a rounder one
 FIRST_MONDAY = 4  # 5 January 1970
 ISO_PATTERN = re.compile(
     r"(\d{4})(?:-(\d{2})(?:-(\d{2})(?:[T ](\d{2}):(\d{2})(?::(\d{2}))?)?)?)?", re.ASCII
@@ -193,6 +194,27 @@ def roundest_start(low: float, high: float, per_day: int) -> float:
         if starts:
             return min(starts, key=lambda start: abs(start - middle))
     return high
+
+
+def snap_edges(edges: list[float], per_day: int) -> list[float]:
+    """Return rising edges of days or times near these, where wide calendar steps begin.
+
+    They move by a fifth of a bin at most, the first and the last one only outwards. The last of
+    days is a last day, which stays with a bin of one day.
+    """
+    gaps = np.diff(edges)
+    snapped = [roundest_start(edges[0] - MAX_SNAP * gaps[0], edges[0], per_day)]
+    for edge, gap, next_gap in zip(edges[1:-1], gaps[:-1], gaps[1:], strict=True):
+        is_near_last_day = next_gap < 1
+        start = roundest_start(edge - MAX_SNAP * gap, edge + MAX_SNAP * next_gap, per_day)
+        snapped.append(edge if is_near_last_day else start)
+    last = edges[-1]
+    slack = MAX_SNAP * gaps[-1]
+    if gaps[-1] < 1:
+        return [*snapped, last]
+    if per_day == 1:
+        return [*snapped, roundest_start(last, last + 1 + slack, per_day) - 1]
+    return [*snapped, roundest_start(last - 1, last + slack, per_day)]
 
 
 def _month_starts(months: int, low: float, high: float, per_day: int) -> list[float]:

@@ -58,7 +58,7 @@ def without_unfit_form(column: Column) -> Column:
 def _check_bins_hold_multiples(column: Column, form_text: str) -> None:
     """Raise InputError for a bin without a number that the form can write."""
     if column.step is not None and max(map(abs, column.bounds)) / column.step > MAX_STEPS:
-        raise InputError(f"{form_text} has more digits than can be told apart; write fewer")
+        raise InputError(f"{form_text} has too many digits for numbers of this size; write fewer")
     first, last = column.step_ranges
     is_empty = last < first
     if is_empty.any():

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from dpcore import InputError
 from dpcore.queries.questions import exact_question_share, parse_question
-from dpcore.schema.forms.calendar_numbers import SECONDS_PER_DAY
+from dpcore.schema.forms.calendar_numbers import SECONDS_PER_DAY, moment_text, snap_edges
 from dpcore.schema.forms.date_form import parse_date_form
 from dpcore.schema.forms.month_names import LANGUAGES
 from dpcore.schema.forms.number_form import parse_number_form
@@ -185,7 +185,7 @@ def test_a_date_that_contradicts_itself_is_refused(entry, message):
         (numeric(0, 9, 3, form="1,000,0"), "one sign for thousands and decimals"),
         (numeric(0, 9, 3, form="1.000,0"), "which read='' does not read as that"),
         (numeric(0, 1, 4, form="1000"), "can write no number of the bin 0.25 to under 0.5"),
-        (numeric(0, 1e14, 4, form="1000.00"), "more digits than can be told apart"),
+        (numeric(0, 1e14, 4, form="1000.00"), "too many digits for numbers of this size"),
         (categorical("a", form="1000"), "form goes with numbers and dates"),
     ],
 )
@@ -404,6 +404,25 @@ def test_what_is_measured_keeps_its_form_and_reads_without_its_unit():
     for column in measured:
         written = domain_to_json(type(DOMAIN)((column,)))
         assert domain_from_json(json.loads(json.dumps(written))).columns == (column,)
+
+
+def test_measured_edges_of_days_are_round_and_cut_nothing_off():
+    def edges(numbers, per_day=1):
+        return [
+            *map(moment_text, np.array(snap_edges(numbers, per_day)) * SECONDS_PER_DAY / per_day)
+        ]
+
+    assert edges([17_973.0, 18_095, 18_216, 18_338]) == [
+        *("2019-03-01", "2019-07-01", "2019-12-01", "2020-03-31")
+    ]
+    assert edges([18_000.0, 18_003, 18_003.5])[-2:] == ["2019-04-17", "2019-04-17T12:00"]
+    seconds = [18_000.4 * SECONDS_PER_DAY, 18_007.1 * SECONDS_PER_DAY, 18_019.9 * SECONDS_PER_DAY]
+    assert edges(seconds, SECONDS_PER_DAY) == ["2019-04-14", "2019-04-22", "2019-05-06"]
+    numbers = np.cumsum(seeded(2).uniform(1, 90, 400)) - 9_000
+    snapped = np.array(snap_edges(numbers.tolist(), SECONDS_PER_DAY))
+    assert (np.diff(snapped) > 0).all()
+    assert snapped[0] <= numbers[0]
+    assert snapped[-1] >= numbers[-1]
 
 
 DOMAIN = domain_of({"x": categorical("a")})
