@@ -190,21 +190,11 @@ class QuestionParser:
         if column.is_date:
             self._parse_day(leaf, token, start, ordered=ordered)
             return
-        number = float(token) if NUMBER_PATTERN.fullmatch(token) else math.nan
         if column.values:
-            if ordered and not column.ordered:
-                raise self._syntax_error(
-                    f"=, != or `in`, as column {column.name!r} has no order", start
-                )
-            cell = column.code_by_label.get(
-                token, column.code_by_label.get(canonical_text_of_value(number))
-            )
-            if cell is None:
-                raise self._syntax_error(
-                    f"one of the values {column.allowed_text} of column {column.name!r}", start
-                )
-            (leaf.numbers if ordered else leaf.cells).append(cell)
-        elif not ordered and column.edges and token in column.code_by_label and math.isnan(number):
+            self._parse_category(leaf, token, start, ordered=ordered)
+            return
+        number = float(token) if NUMBER_PATTERN.fullmatch(token) else math.nan
+        if not ordered and column.edges and token in column.code_by_label and math.isnan(number):
             leaf.cells.append(column.code_by_label[token])
         elif not math.isfinite(number):
             raise self._syntax_error(f"a number to compare column {column.name!r} with", start)
@@ -219,6 +209,25 @@ class QuestionParser:
             raise self._syntax_error(f"a whole number in {column.allowed_text}", start)
         else:
             leaf.numbers.append(number)
+
+    def _parse_category(
+        self, leaf: ComparisonLeaf, token: str, start: int, *, ordered: bool
+    ) -> None:
+        """Take one of a column's values, by its place where they are compared by order."""
+        column = self.domain.columns[leaf.axis]
+        if ordered and not column.ordered:
+            raise self._syntax_error(
+                f"=, != or `in`, as column {column.name!r} has no order", start
+            )
+        number = float(token) if NUMBER_PATTERN.fullmatch(token) else math.nan
+        cell = column.code_by_label.get(
+            token, column.code_by_label.get(canonical_text_of_value(number))
+        )
+        if cell is None:
+            raise self._syntax_error(
+                f"one of the values {column.allowed_text} of column {column.name!r}", start
+            )
+        (leaf.numbers if ordered else leaf.cells).append(cell)
 
     def _parse_day(self, leaf: ComparisonLeaf, token: str, start: int, *, ordered: bool) -> None:
         """Take a day, month or year: its start or what follows its end, or the label of a bin."""

@@ -199,13 +199,8 @@ def _codes_of_item(column: Column, item: Any) -> Sequence[int]:
             return [code]
     elif isinstance(item, str) and item in column.code_by_label:
         return [column.code_by_label[item]]
-    elif column.is_date:
-        span = None if not isinstance(item, str) else column.span_of_period(item)
-        if span is not None:
-            low, high = column.number_ranges
-            matching_codes = np.flatnonzero((low >= span[0]) & (high < span[1]))
-            if len(matching_codes):
-                return matching_codes.tolist()
+    elif column.is_date and isinstance(item, str) and column.span_of_period(item):
+        return _codes_in_period(column, {"from": item, "to": item})
     elif not isinstance(item, (str, bool)) and abs(item) <= 1e15:
         low, high = column.number_ranges
         matching_codes = np.flatnonzero((low == item) & (high == item))

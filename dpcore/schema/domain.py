@@ -333,7 +333,7 @@ class Domain:
         for constraint in self.constraints:
             if isinstance(constraint, OrderedColumns):
                 self._redraw_in_order(frame, codes, curves, constraint.columns, rng)
-        return pd.DataFrame({c.name: c.write(frame[c.name]) for c in self.columns})
+        return pd.DataFrame({c.name: c.write(pd.Series(frame[c.name])) for c in self.columns})
 
     def _redraw_in_order(
         self,

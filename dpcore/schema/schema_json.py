@@ -419,78 +419,89 @@ def _parse_values(name: str, spec: Json) -> tuple:
 
 def _parse_bounds_and_edges(name: str, kind: str, spec: Json) -> Json:
     """Return the low, high and edges of a numeric or integer column."""
+    is_date = bool(whole_date_of_reading(spec.get("read", "")))
     if "size" in spec:
-        _check_value_keys(name, spec, ("size",))
-        size = spec["size"]
-        if kind != "integer" or type(size) is not int or size < 1:
-            raise InputError(
-                f"column {name!r}: size={size!r} must be a whole number ≥ 1 of an integer column"
-            )
-        return {"low": 0, "high": size - 1}
+        return _parse_size(name, kind, spec, is_date)
     if spec.get("edges") is not None:
-        _check_value_keys(name, spec, ("edges",))
-        edges = spec["edges"] if isinstance(spec["edges"], list) else []
-        numbers = [_parse_number(name, "edges", e, spec) for e in edges]
-        is_last_day_alone = len(numbers) > 1 and numbers[-2] == numbers[-1]
-        if is_last_day_alone and whole_date_of_reading(spec.get("read", "")):
-            numbers[-1] += 0.5  # the last bin has its last day, here its first one, too
-        if len(numbers) < 2 or (np.diff(numbers) <= 0).any():
-            raise InputError(
-                f"column {name!r}: edges must be at least two increasing numbers, not "
-                f"{spec['edges']!r}"
-            )
+        edges = _parse_edges(name, spec, is_date)
     else:
         _check_value_keys(name, spec, ("low", "high", "bins"))
         low = _parse_number(name, "low", spec.get("low"), spec)
         high = _parse_number(name, "high", spec.get("high"), spec)
-        bins = spec.get("bins")
-        is_word = isinstance(bins, str) and bins in STEP_BY_WORD
-        if is_word and whole_date_of_reading(spec.get("read", "")) and low < high:
-            per_day = SECONDS_PER_DAY if kind == "numeric" else 1
-            return _edges_of_numbers(calendar_edges(STEP_BY_WORD[bins], low, high, per_day))
         if not low < high and not (kind == "integer" and low == high):
             raise InputError(
                 f"column {name!r}: low={spec['low']} must be below high={spec['high']}"
             )
-        if kind == "integer" and bins is None:
+        if kind == "integer" and spec.get("bins") is None:
             if low != int(low) or high != int(high):
                 raise InputError(
                     f"column {name!r}: low={low:g} and high={high:g} must be whole numbers"
                 )
             return {"low": int(low), "high": int(high)}
-        if type(bins) is not int or not 1 <= bins <= MAX_COLUMN_CELLS:
-            raise InputError(
-                f"column {name!r}: bins={bins!r} is outside 1..{MAX_COLUMN_CELLS}; give bins or "
-                f"edges{_calendar_bins_advice(spec)}"
-            )
-        numbers = [float(e) for e in np.linspace(low, high, bins + 1)]
-        if whole_date_of_reading(spec.get("read", "")):
-            numbers = [low, *(float(math.ceil(number)) for number in numbers[1:-1]), high]
-        if (np.diff(numbers) <= 0).any():
-            raise InputError(
-                f"column {name!r}: bins={bins} are too many for {spec['low']}..{spec['high']}"
-            )
+        edges = _edges_of_bins(name, spec, low, high, is_date)
     if kind == "integer":
-        first, after_last = whole_number_bins(numbers)
-        is_empty = after_last <= first
-        if is_empty.any():
-            bin_index = int(is_empty.argmax())
-            raise InputError(
-                f"column {name!r}: the bin from {numbers[bin_index]:g} to "
-                f"{numbers[bin_index + 1]:g} holds no whole "
-                "number;"
-                " use fewer bins"
-            )
-    return _edges_of_numbers(numbers)
-
-
-def _calendar_bins_advice(spec: Json) -> str:
-    is_date = whole_date_of_reading(spec.get("read", ""))
-    return f", or bins that are {', '.join(STEP_BY_WORD)}" if is_date else ""
-
-
-def _edges_of_numbers(edges: list[float]) -> Json:
+        _check_bins_hold_whole_numbers(name, edges)
     return {"low": edges[0], "high": edges[-1], "edges": tuple(edges)}
+
+
+def _parse_size(name: str, kind: str, spec: Json, is_date: bool) -> Json:
+    """Return the bounds of a column of the codes 0 to size − 1."""
+    _check_value_keys(name, spec, ("size",))
+    size = spec["size"]
+    if kind != "integer" or is_date or type(size) is not int or size < 1:
+        raise InputError(
+            f"column {name!r}: size={size!r} must be a whole number ≥ 1 of an integer column"
+        )
+    return {"low": 0, "high": size - 1}
+
+
+def _parse_edges(name: str, spec: Json, is_date: bool) -> list[float]:
+    """Return stated edges, of which the last day may be a bin of its own."""
+    _check_value_keys(name, spec, ("edges",))
+    stated = spec["edges"] if isinstance(spec["edges"], list) else []
+    edges = [_parse_number(name, "edges", edge, spec) for edge in stated]
+    is_last_day_alone = is_date and len(edges) > 1 and edges[-2] == edges[-1]
+    if is_last_day_alone and spec["kind"] == "integer":
+        edges[-1] += 0.5  # so that the bin begins and ends with this day
+    if len(edges) < 2 or (np.diff(edges) <= 0).any():
+        raise InputError(
+            f"column {name!r}: edges must be at least two increasing numbers, not {stated!r}"
+        )
+    return edges
+
+
+def _edges_of_bins(name: str, spec: Json, low: float, high: float, is_date: bool) -> list[float]:
+    """Return the edges of equally wide bins, or in a column of dates of years or months."""
+    bins = spec.get("bins")
+    if is_date and isinstance(bins, str) and bins in STEP_BY_WORD:
+        per_day = SECONDS_PER_DAY if spec["kind"] == "numeric" else 1
+        return calendar_edges(STEP_BY_WORD[bins], low, high, per_day)
+    if type(bins) is not int or not 1 <= bins <= MAX_COLUMN_CELLS:
+        advice = f", or bins that are {', '.join(STEP_BY_WORD)}" if is_date else ""
+        raise InputError(
+            f"column {name!r}: bins={bins!r} is outside 1..{MAX_COLUMN_CELLS}; give bins or "
+            f"edges{advice}"
+        )
+    edges = [float(edge) for edge in np.linspace(low, high, bins + 1)]
+    if is_date:
+        edges = [low, *(float(math.ceil(edge)) for edge in edges[1:-1]), high]
+    if (np.diff(edges) <= 0).any():
+        raise InputError(
+            f"column {name!r}: bins={bins} are too many for {spec['low']}..{spec['high']}"
+        )
+    return edges
+
+
+def _check_bins_hold_whole_numbers(name: str, edges: list[float]) -> None:
+    """Raise InputError for a bin without a whole number."""
+    first, after_last = whole_number_bins(edges)
+    is_empty = after_last <= first
+    if is_empty.any():
+        i = int(is_empty.argmax())
+        raise InputError(
+            f"column {name!r}: the bin from {edges[i]:g} to {edges[i + 1]:g} holds no whole "
+            "number; use fewer bins"
+        )
 
 
 def _check_value_keys(name: str, spec: Json, allowed_keys: Texts) -> None:

@@ -205,9 +205,8 @@ def _numeric_findings(
     edges = _bin_edges(column, tree_counts, first, last, low, high)
     bins_text = "bins of about as many rows each" if column.quantiles else "bins"
     measured_column = column.column_of_bins(edges.tolist())
-    range_text = _range_text(measured_column)
-    if not measured_column.is_date:
-        range_text = f"{low:g} to {high:g}"
+    is_date = measured_column.is_date
+    range_text = _range_text(measured_column) if is_date else f"{low:g} to {high:g}"
     bin_count = len(measured_column.edges) - 1
     return ColumnFindings(measured_column, f"{range_text}, {bin_count} {bins_text}; {beyond_text}")
 

@@ -10,6 +10,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from ...core.errors import InputError
+from ...core.types import Texts
 from ..amount_texts import AMOUNT_WITH_COMMA, has_limit_sign
 from ..column_readings import (
     AMOUNT_READINGS,
@@ -87,8 +88,8 @@ def infer_date_form(column_texts: ColumnTexts) -> str:
     candidates: dict[str, None] = {}
     for text in dates:
         candidates |= dict.fromkeys(_date_form_candidates(text, order))
-    unpadded = [form for candidate in candidates for form in _unpadded_forms(candidate)]
-    candidates |= dict.fromkeys(unpadded)
+    for candidate in [*candidates]:
+        candidates |= dict.fromkeys(_unpadded_forms(candidate))
     best_form = ""
     best_count = 0
     for candidate in candidates:
@@ -105,7 +106,7 @@ def infer_date_form(column_texts: ColumnTexts) -> str:
 
 def _date_form_candidates(text: str, order: str) -> Iterator[str]:
     """Yield forms in which a text may be written: by letters in place of its parts."""
-    patterns = [*DATE_PATTERNS]
+    patterns: list[tuple[re.Pattern, Texts]] = [*DATE_PATTERNS]
     if order in PARTS_BY_ORDER:
         patterns.append((YEAR_LAST_PATTERN, PARTS_BY_ORDER[order]))
     for pattern, parts in patterns:
@@ -241,7 +242,7 @@ def find_unit(texts: Sequence[str]) -> str:
     if not matches or not all(matches):
         return ""
     pairs = {
-        tuple(_without_signs(side) for side in (match["before"], match["after"]))
+        (_without_signs(match["before"]), _without_signs(match["after"]))
         for match in matches
         if match
     }
