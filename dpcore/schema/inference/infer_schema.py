@@ -257,16 +257,10 @@ def _guess_date(
     unambiguous_parts = tuple(
         part for part in parts if len(orders) == 1 or part in ("year", "hour")
     )
-    if constant:
-        exclusion = "constant"
-    elif BIRTH_DATE_HEADER.fullmatch(header):
-        exclusion = "birth"
-    else:
-        exclusion = "" if parts[0] in unambiguous_parts else "date"
     return ColumnGuess(
         name,
         DATE_COLUMN,
-        exclusion=exclusion,
+        exclusion=_date_exclusion(header, constant, parts[0] in unambiguous_parts),
         other_readings=tuple(
             f"{part} of {order}" for order in orders for part in (*parts, whole_date)
         ),
@@ -275,6 +269,15 @@ def _guess_date(
         form=infer_form(replace(column_texts, read=whole_reading)),
         whole_date=whole_reading if len(orders) == 1 else "",
     )
+
+
+def _date_exclusion(header: str, constant: bool, is_unambiguous: bool) -> str:
+    """Return why a column of days is set aside, a key of EXCLUSION_REASONS or nothing."""
+    if constant:
+        return "constant"
+    if BIRTH_DATE_HEADER.fullmatch(header):
+        return "birth"
+    return "" if is_unambiguous else "date"
 
 
 def _guess_numbers(
