@@ -86,7 +86,7 @@ def day_number(day: date) -> int:
 
 def date_of_number(number: float) -> date:
     """Return the day with this number; the first or the last one that there is beyond them."""
-    clipped = int(np.clip(np.floor(number), FIRST_DAY, LAST_DAY))
+    clipped = min(max(math.floor(number), FIRST_DAY), LAST_DAY)
     return date.fromordinal(clipped + EPOCH_ORDINAL)
 
 
