@@ -413,11 +413,16 @@ def run_command(command, *more, code=0):
     return said.getvalue()
 
 
-def check_command_refused(words, command, *more):
-    """A command is refused: it says one short line of error that has these words, and nothing else."""
+def check_command_refused(words, command, *more, notes=0):
+    """A command is refused: it says one short line of error that has these words, and nothing else
+    but so many notes before.
+    """
     with redirect_stderr(io.StringIO()) as told:
         assert run_command(command, *more, code=2) == ""
-    assert told.getvalue().startswith("error: ")
-    assert told.getvalue().count("\n") == 1
-    assert len(told.getvalue()) < 600
-    assert words in told.getvalue()
+    lines = told.getvalue().splitlines(keepends=True)
+    assert all(line.startswith(("note: ", "warning: ")) for line in lines[:notes])
+    error = "".join(lines[notes:])
+    assert error.startswith("error: ")
+    assert error.count("\n") == 1
+    assert len(error) < 600
+    assert words in error

@@ -23,7 +23,7 @@ OLD = (
     r")?along|ties|tied|spent|borrows?",
     r"nothing is missing|for ever|somebody|anybody|touch(es|ed)?|last "
     r"bits?|told|stands?|(?<!budget )records?",
-    r"cells?(?![=_/])|workloads?(?!=)|sampling floor",
+    r"(?<!wrong )cells?(?![=_/])|workloads?(?!=)|sampling floor",
 )
 PATTERN = re.compile(rf"\b({'|'.join(OLD)})\b", re.IGNORECASE)
 ON_PAGES = re.compile(

@@ -6,7 +6,8 @@ from typing import Any
 from .. import Budget, InputError, QueryRelease, Rows, Run, domain_to_json, read_table
 from ..accuracy.promise_with_schema import promise_of_split
 from ..algorithms import Algorithm
-from ..algorithms.schema_measurement.measure_columns import MeasuredSchema
+from ..algorithms.schema_measurement.hidden_rows import predict_hidden_rows
+from ..algorithms.schema_measurement.measure_columns import MeasuredSchema, plan_measurement
 from ..algorithms.schema_measurement.split_budget import (
     SplitBudget,
     describe_schema_cost,
@@ -19,10 +20,11 @@ from ..core.types import Json, Texts
 from ..evaluation.experiment import QueryTask
 from ..evaluation.schema_trial import measure_schema_with_seed
 from ..evaluation.sweeps.sweep import table_digest
+from ..problems import ColumnMeasurement
 from ..queries import Workload
 from ..queries.questions import parse_question
 from ..schema.partial_schema import PartialSchema
-from .output_files import print_message
+from .output_files import print_hidden_rows, print_message
 from .table_arguments import print_forecast
 
 EveryRounds = int | Callable[[int], int]
@@ -62,6 +64,7 @@ class MeasuredSchemaRuns:
         # the last one, and what it was measured with
         self._last_schema: tuple[Any, MeasuredSchema] | None = None
         self._warned_columns: set[str] = set()
+        self._announced_splits: set[SplitBudget] = set()
 
     @property
     def digest(self) -> str:
@@ -87,6 +90,7 @@ class MeasuredSchemaRuns:
             budget,
         )
         split, _ = fit_split(algorithm, placeholder, split, exact=False)
+        self._announce_hidden_rows(split)
         measured_schema = self._measure_schema(split, seed)
         domain = measured_schema.domain
         rows = domain.encode(self.limited_table)
@@ -110,6 +114,17 @@ class MeasuredSchemaRuns:
         total_promise = promise_of_split(split)
         return Run(
             algorithm, problem, rows, budget, seed=seed, plan=plan, whole=total_promise, every=every
+        )
+
+    def _announce_hidden_rows(self, split: SplitBudget) -> None:
+        """Print, once for each split budget, what its measurement will hide."""
+        if split in self._announced_splits or not self.schema.unknown_columns:
+            return
+        self._announced_splits.add(split)
+        placeholder = self.placeholder_problem
+        problem = ColumnMeasurement(self.schema.unknown_columns, placeholder.n, placeholder.group)
+        print_hidden_rows(
+            predict_hidden_rows(problem, plan_measurement(problem, split, exact=False))
         )
 
     def _measure_schema(self, split: SplitBudget, seed: int) -> MeasuredSchema:

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any, TextIO
 
 from .. import Budget, InputError
+from ..algorithms.schema_measurement.hidden_rows import NEARLY_ALL_HIDDEN_ADVICE, HiddenRows
 from ..core.errors import escape_control_chars, format_one_line
 from ..core.types import Json
 from ..privacy.accounting import budget_warnings
@@ -100,6 +101,15 @@ def print_budget_warnings(budgets: Iterable[Budget], n: int) -> None:
         text for budget in budgets for text in budget_warnings(budget, n)
     ):
         print_message("warning", caution_text)
+
+
+def print_hidden_rows(hidden_rows: HiddenRows) -> None:
+    """Print what measuring columns will hide, before it is measured."""
+    text = f"measured with protection, {hidden_rows.text}"
+    if hidden_rows.hides_nearly_all:
+        print_message("warning", f"{text}. {NEARLY_ALL_HIDDEN_ADVICE}")
+    else:
+        print_message("note", text)
 
 
 def _write_to_device(target: Path, text: str) -> None:

@@ -1,6 +1,6 @@
 """A schema measured privately: kinds, then bounds and values, charged first and measured once."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
@@ -8,6 +8,7 @@ from functools import partial
 import pandas as pd
 
 from ..algorithms.schema_measurement.column_findings import ColumnFindings
+from ..algorithms.schema_measurement.hidden_rows import HiddenRows, predict_hidden_rows
 from ..algorithms.schema_measurement.measure_columns import MeasureColumns, plan_measurement
 from ..algorithms.schema_measurement.split_budget import SplitBudget
 from ..core.errors import InputError
@@ -30,11 +31,12 @@ SCHEMA_LEDGER_NAME = "schema"  # the name in the ledger, in place of an algorith
 
 @contextmanager
 def publish_schema(
-    request: SchemaRequest, store: LedgerStore
+    request: SchemaRequest, store: LedgerStore, announce: Callable[[HiddenRows], None]
 ) -> Iterator[tuple[Json, tuple[ColumnFindings, ...]]]:
     """Charge a schema release, measure all columns and yield the schema's JSON and findings.
 
-    All columns except the person's. The header and the number of rows are public. At δ = 0 a column
+    Before the charge `announce` is called with what will be hidden, by public numbers alone. All
+    columns except the person's. The header and the number of rows are public. At δ = 0 a column
     that seems to hold categories is left out. The release ends with the block, which writes the
     schema: where it cannot be written, the same again measures the very same schema, without
     another charge. Any other error after the charge leaves it charged.
@@ -50,6 +52,7 @@ def publish_schema(
     )
     split = SplitBudget(request.budget, 1.0, first_can_fail=True)
     plan = plan_measurement(problem, split, exact=True)
+    announce(predict_hidden_rows(problem, plan))
     column_names = [str(c) for c in limited_table.columns]
     column_texts = [
         ColumnTexts.from_series(pd.Series(limited_table.iloc[:, column_names.index(name)]))

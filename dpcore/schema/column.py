@@ -558,19 +558,19 @@ class Column:
                 parse_cell_number(text, self.read, self.first_year) for text in bare_texts
             ]
             numbers = np.array([*text_numbers, np.nan])[codes]
-            absent = np.array([*map(self._is_missing_text, texts), True])[codes]
+            absent = np.array([*map(self.is_missing_text, texts), True])[codes]
         if self.missing_codes:
-            absent = absent | np.isin(numbers, self._missing_numbers)
+            absent = absent | np.isin(numbers, self.missing_numbers)
         return numbers, absent
 
-    def _is_missing_text(self, text: str) -> bool:
+    def is_missing_text(self, text: str) -> bool:
         """Return whether a text counts as missing in a column of numbers."""
         if not self.missing_codes:
             return text in MISSING_TEXTS
         return text in MISSING_TEXTS or category_of_cell(text) in self.missing_keys
 
     @cached_property
-    def _missing_numbers(self) -> Array:
+    def missing_numbers(self) -> Array:
         """The numbers among the codes for missing values."""
         numbers = [parse_cell_number(canonical_text_of_value(code)) for code in self.missing_codes]
         return np.array([number for number in numbers if not math.isnan(number)])

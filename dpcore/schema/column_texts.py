@@ -15,11 +15,10 @@ import pandas as pd
 
 from ..core.types import Array, Texts, frozen
 from .cell_text import MISSING_TEXTS, count_texts, is_valid_unicode
-from .column import MISSING_LABEL, OTHER_LABEL
+from .column import MISSING_LABEL, OTHER_LABEL, Column
 from .column_readings import (
     AS_WRITTEN,
     category_of_cell,
-    missing_texts_of_reading,
     parse_cell_number,
 )
 from .date_texts import DATE_ORDERS, parse_date
@@ -44,19 +43,30 @@ DECIMAL_COMMA_PATTERN = re.compile(r"[-+]?[0-9]+,[0-9]+")
 class ColumnTexts:
     """The distinct texts (r,) of a column's cells, their counts, and the number of empty cells.
 
-    `reading` is how each is read first; see `readings`.
+    `read` is how each is read first, see `column_readings`; `same` holds values with the other
+    texts that are read as them, and `missing_codes` values that count as missing, as a `Column`
+    has them. All three are stated by a person and the same for every cell.
     """
 
     texts: Texts
     counts: Array
     empty_count: int
     read: str = AS_WRITTEN
+    same: tuple[tuple[str | int | float | bool, Texts], ...] = ()
+    missing_codes: tuple[str | int | float, ...] = ()
 
     @classmethod
-    def from_series(cls, cells: pd.Series, reading: str = AS_WRITTEN) -> "ColumnTexts":
+    def from_series(
+        cls,
+        cells: pd.Series,
+        reading: str = AS_WRITTEN,
+        same: tuple[tuple[str | int | float | bool, Texts], ...] = (),
+        missing_codes: tuple[str | int | float, ...] = (),
+    ) -> "ColumnTexts":
         """Return the distinct texts of a table's column and their counts."""
         texts, counts = count_texts(cells)
-        return cls(tuple(texts), counts, len(cells) - int(counts.sum()), reading)
+        empty_count = len(cells) - int(counts.sum())
+        return cls(tuple(texts), counts, empty_count, reading, same, missing_codes)
 
     @property
     def nonempty_count(self) -> int:
@@ -80,7 +90,8 @@ class ColumnTexts:
             if text not in MISSING_TEXTS
         }
         counts = np.fromiter(text_counts.values(), int, len(text_counts))
-        return ColumnTexts(tuple(text_counts), counts, self.n - int(counts.sum()), self.read)
+        empty_count = self.n - int(counts.sum())
+        return replace(self, texts=tuple(text_counts), counts=counts, empty_count=empty_count)
 
     def without_units(self, form: DateForm | NumberForm | None) -> "ColumnTexts":
         """Return the texts without the unit of the column's form, of which some may be equal."""
@@ -96,9 +107,32 @@ class ColumnTexts:
         return cell_counts
 
     @cached_property
+    def _statements(self) -> Column:
+        """A column that states how these cells are read, with no values but those of `same`."""
+        return Column(
+            name="",
+            kind="categorical",
+            values=tuple(value for value, _ in self.same),
+            read=self.read,
+            same=self.same,
+            missing_codes=self.missing_codes,
+        )
+
+    def _category(self, text: str) -> str:
+        """Return the category in a cell's text: the one that `same` states, else its own."""
+        key = category_of_cell(text, self.read)
+        code = self._statements.code_by_key.get(key)
+        return key if code is None else self._statements.category_key(self.same[code][0])
+
+    @cached_property
     def _counts_as_read(self) -> dict[str, int]:
-        """The number of cells for each text as it is read."""
-        return self._count_by_name(category_of_cell(text, self.read) for text in self.texts)
+        """The number of cells for each category."""
+        return self._count_by_name(map(self._category, self.texts))
+
+    @cached_property
+    def _missing_keys(self) -> frozenset[str]:
+        """The categories that mean a missing value, without values that `same` states."""
+        return self._statements.missing_keys.difference(self._statements.code_by_key)
 
     @cached_property
     def category_counts(self) -> dict[str, int]:
@@ -107,7 +141,7 @@ class ColumnTexts:
         These are texts that are too long, no Unicode, or equal to the name of the category for all
         others. No category is a way to say that a value is missing.
         """
-        excluded = {OTHER_LABEL, MISSING_LABEL, *missing_texts_of_reading(self.read)}
+        excluded = {OTHER_LABEL, MISSING_LABEL, *self._missing_keys}
         return {
             key: count
             for key, count in self._counts_as_read.items()
@@ -116,33 +150,40 @@ class ColumnTexts:
 
     @cached_property
     def missing_count(self) -> int:
-        """The number of cells that are empty or hold a text for a missing value."""
-        missing_texts = missing_texts_of_reading(self.read)
+        """The number of cells that are empty or hold a text or code for a missing value."""
         return self.empty_count + sum(
-            count for key, count in self._counts_as_read.items() if key in missing_texts
+            count for key, count in self._counts_as_read.items() if key in self._missing_keys
         )
 
     @cached_property
     def numbers(self) -> Array:
-        """The number that each text states (r,), NaN where it states none."""
-        return np.array([parse_cell_number(text, self.read) for text in self.texts])
+        """The number that each text states (r,), NaN where it states none or counts as missing."""
+        numbers = np.array([parse_cell_number(text, self.read) for text in self.texts])
+        if not self.missing_codes:
+            return numbers
+        is_missing_text = np.array([*map(self._statements.is_missing_text, self.texts)], dtype=bool)
+        is_missing = is_missing_text | np.isin(numbers, self._statements.missing_numbers)
+        return np.where(is_missing, np.nan, numbers)
 
     @cached_property
     def kind_counts(self) -> Array:
         """The number of cells of each kind (KINDS,)."""
         return np.bincount(
-            [MISSING_KIND, *(_kind_of_cell(text, self.read) for text in self.texts)],
+            [MISSING_KIND, *map(self._kind_of_cell, self.texts)],
             np.append(self.empty_count, self.counts),
             KIND_COUNT,
         ).astype(np.int64)
 
-
-def _kind_of_cell(text: str, reading: str) -> int:
-    if text in MISSING_TEXTS:
-        return MISSING_KIND
-    number = parse_cell_number(text, reading)
-    if not math.isnan(number):
-        return WHOLE_NUMBER_KIND if number == np.floor(number) else NUMBER_KIND
-    if DECIMAL_COMMA_PATTERN.fullmatch(text):
-        return DECIMAL_COMMA_KIND
-    return next((DATE_KINDS[order] for order in DATE_ORDERS if parse_date(text, order)), TEXT_KIND)
+    def _kind_of_cell(self, text: str) -> int:
+        """Return the kind of a cell's text."""
+        if self._statements.is_missing_text(text):
+            return MISSING_KIND
+        number = parse_cell_number(text, self.read)
+        if self.missing_codes and number in self._statements.missing_numbers:
+            return MISSING_KIND
+        if not math.isnan(number):
+            return WHOLE_NUMBER_KIND if number == np.floor(number) else NUMBER_KIND
+        if DECIMAL_COMMA_PATTERN.fullmatch(text):
+            return DECIMAL_COMMA_KIND
+        date_kinds = (DATE_KINDS[order] for order in DATE_ORDERS if parse_date(text, order))
+        return next(date_kinds, TEXT_KIND)

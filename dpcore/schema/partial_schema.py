@@ -18,26 +18,34 @@ from .forms.round_trip import without_unfit_form
 from .schema_json import domain_from_json
 
 PRIVATE = "private"
-DEFAULT_BINS = 16  # where nothing is said
+DEFAULT_BINS = 16  # of a column to be measured, about, where nothing is said
 MAX_BINS = 1000
 EXPECTED_CATEGORIES = 7  # categories to plan with
-PRIVATE_COLUMN_KEYS = {"kind", "read", "ordered", "values", "bounds", "bins", "missing", "form"}
+READING_KEYS = ("kind", "read", "ordered", "form")
+# what a person states of texts: which are one value, and which count as missing
+STATEMENT_KEYS = ("same", "missing_codes")
+PRIVATE_COLUMN_KEYS = {*READING_KEYS, *STATEMENT_KEYS, "values", "bounds", "bins", "missing"}
 
 
 @value_object
 class UnknownColumn:
     """A column whose values or bounds will be measured.
 
-    It states its kind, its reading, and its largest number of bins. `quantiles` asks for bins that
-    hold about as many rows each, else they are as wide as each other; whole numbers get a cell each
-    if there are no more than `bins` of them. `form` is how the column is written.
+    It states its kind, its reading, and how many bins it should have, about; None for as many as
+    suit it. `quantiles` asks for bins that hold about as many rows each, else they are as wide as
+    each other where that shows enough. A few whole numbers, `bins` or fewer, get a cell each.
+    `same` and `missing_codes` are public, as a `Column` has them: while it is measured, a cell's
+    text is first read as the value that it is the same as, and codes count as missing. `form` is
+    how the column is written.
     """
 
     name: str
     kind: str
     read: str = AS_WRITTEN
-    bins: int = DEFAULT_BINS
+    bins: int | None = None
     quantiles: bool = False
+    same: tuple[tuple[str | int | float | bool, Texts], ...] = ()
+    missing_codes: tuple[str | int | float, ...] = ()
     form: str = ""
 
     @property
@@ -57,22 +65,27 @@ class UnknownColumn:
         return (
             self.column_of_values(labels)
             if self.is_categorical
-            else self.column_of_bins([float(e) for e in range(self.bins + 1)])
+            else self.column_of_bins([float(e) for e in range((self.bins or DEFAULT_BINS) + 1)])
         )
 
     def column_of_values(self, values: Sequence[str], missing: bool = False) -> Column:
         """Return the column with these values and one for all others.
 
-        Missing cells are among those others or have their own.
+        Missing cells are among those others or have their own. Of `same` it has what speaks of
+        these values: texts that are the same as another one are among the others, as that one is.
         """
-        return Column(
+        column = Column(
             name=self.name,
             kind=self.kind,
             values=(*values, OTHER_LABEL),
             read=self.read,
             missing="category" if missing else "other",
             out_of_range="other",
+            missing_codes=self.missing_codes,
         )
+        texts_by_key = {column.category_key(value): texts for value, texts in self.same}
+        same = [(value, texts_by_key.get(column.category_key(value))) for value in column.values]
+        return replace(column, same=tuple((value, texts) for value, texts in same if texts))
 
     def column_of_bins(self, edges: Sequence[float]) -> Column:
         """Return the column with these bins.
@@ -85,6 +98,7 @@ class UnknownColumn:
             edges = self._date_edges(edges)
         common: Json = {"name": self.name, "kind": self.kind, "ordered": True, "read": self.read}
         common |= {"missing": "category", "out_of_range": "clip", "unreadable": "missing"}
+        common["missing_codes"] = self.missing_codes
         common |= {"low": edges[0], "high": edges[-1], "edges": tuple(edges)}
         return without_unfit_form(Column(**common, form=self.form))
 
@@ -154,7 +168,10 @@ class PartialSchema:
         for column, cells in self.placeholder.cells_by_column(frame):
             if column.name in column_by_name:
                 progress(len(texts), len(column_by_name))
-                column_texts = ColumnTexts.from_series(cells, column_by_name[column.name].read)
+                unknown = column_by_name[column.name]
+                column_texts = ColumnTexts.from_series(
+                    cells, unknown.read, unknown.same, unknown.missing_codes
+                )
                 texts.append(column_texts.without_units(column.written_form))
             else:
                 column.encode(cells)
@@ -266,9 +283,14 @@ def partial_schema_to_json(schema: PartialSchema) -> Json:
             entry["values"] = PRIVATE
         else:
             entry["bounds"] = PRIVATE
-            entry["bins"] = PRIVATE if c.quantiles else c.bins
+            if c.quantiles or c.bins is not None:
+                entry["bins"] = PRIVATE if c.quantiles else c.bins
         if c.read:
             entry["read"] = c.read
+        if c.same:
+            entry["same"] = {str(value): list(texts) for value, texts in c.same}
+        if c.missing_codes:
+            entry["missing_codes"] = list(c.missing_codes)
         if c.form:
             entry["form"] = c.form
         entries[c.name] = entry
@@ -282,11 +304,15 @@ def partial_schema_to_json(schema: PartialSchema) -> Json:
 def private_entry(spec: Json) -> Json:
     """Return the schema entry of a column to be measured, from one with less said.
 
-    Bins stay as they were entered.
+    Bins stay as they were entered. Codes and values that are the same stay where the column was to
+    be measured before; else they may have been read off its rows.
     """
+    kept_entry = _value_free_entry(spec)
+    if is_private_entry(spec):
+        kept_entry |= {key: spec[key] for key in STATEMENT_KEYS if key in spec}
     if spec.get("kind") == "categorical":
-        return _value_free_entry(spec) | {"values": PRIVATE}
-    entry = _value_free_entry(spec) | {"bounds": PRIVATE}
+        return kept_entry | {"values": PRIVATE}
+    entry = kept_entry | {"bounds": PRIVATE}
     if spec.get("bins") is not None:
         entry["bins"] = spec["bins"]
     return entry
@@ -294,7 +320,7 @@ def private_entry(spec: Json) -> Json:
 
 def _value_free_entry(spec: Json) -> Json:
     """Return the parts of a column's schema entry that do not depend on its values."""
-    return {key: spec[key] for key in ("kind", "read", "ordered", "form") if key in spec}
+    return {key: spec[key] for key in READING_KEYS if key in spec}
 
 
 def _columns_in_constraint(constraint: Any) -> list[str]:
@@ -325,18 +351,29 @@ def is_private_entry(spec: Any) -> bool:
 def _probe_entry(spec: Json) -> Json:
     """Return an ordinary column entry of the same kind and reading as an unknown one.
 
-    Its checks find errors in the unknown one.
+    Its checks find errors in the unknown one. The values that `same` speaks of are among its own.
     """
-    if spec.get("kind") == "categorical":
-        return _value_free_entry(spec) | {"values": [OTHER_LABEL]}
+    entry = _value_free_entry(spec) | {key: spec[key] for key in STATEMENT_KEYS if key in spec}
+    entry["missing"] = "category"
     if whole_date_of_reading(str(spec.get("read", ""))):
-        return _value_free_entry(spec) | {"low": "2000-01-01", "high": "2020-12-31", "bins": 1}
-    return _value_free_entry(spec) | {"low": 0, "high": 1, "bins": 1}
+        return entry | {"low": "2000-01-01", "high": "2020-12-31", "bins": 1}
+    if spec.get("kind") != "categorical":
+        return entry | {"low": 0, "high": 1, "bins": 1}
+    same = spec.get("same")
+    stated_values = list(same) if isinstance(same, Mapping) else []
+    return entry | {"values": [OTHER_LABEL, *(v for v in stated_values if v != OTHER_LABEL)]}
 
 
 def _parse_unknown_column(probe: Column, spec: Json) -> UnknownColumn:
     name = probe.name
-    column = UnknownColumn(probe.name, probe.kind, probe.read, form=probe.form)
+    column = UnknownColumn(
+        name,
+        probe.kind,
+        probe.read,
+        same=probe.same,
+        missing_codes=probe.missing_codes,
+        form=probe.form,
+    )
     unknown_keys = set(spec) - PRIVATE_COLUMN_KEYS
     if unknown_keys:
         raise InputError(
@@ -354,10 +391,11 @@ def _parse_unknown_column(probe: Column, spec: Json) -> UnknownColumn:
                 f'column {name!r}: of categories the values are private: "values": "private"'
             )
         return column
-    bins = spec.get("bins", DEFAULT_BINS)
+    bins = spec.get("bins")
     if spec.get("bounds") != PRIVATE or "values" in spec:
         raise InputError(f'column {name!r}: of numbers the bounds are private: "bounds": "private"')
-    if bins != PRIVATE and (type(bins) is not int or not 1 <= bins <= MAX_BINS):
+    is_bin_count = type(bins) is int and 1 <= bins <= MAX_BINS
+    if "bins" in spec and bins != PRIVATE and not is_bin_count:
         raise InputError(
             f'column {name!r}: bins={str(bins)[:40]} must be "private" or in 1..{MAX_BINS}'
         )

@@ -3,8 +3,10 @@ used again.
 """
 
 import json
+import re
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
 import pytest
 
@@ -21,6 +23,7 @@ from dpcore.privacy.accounting import (
     events_from_json,
 )
 from dpcore.release import preparation
+from dpcore.release.evidence import verifier
 from dpcore.release.ledger.ledger_store import LedgerStore
 from dpcore.schema.partial_schema import partial_schema_from_json
 from tests.cli.command_files import OPEN, people_table, run_arguments
@@ -71,6 +74,43 @@ def test_a_release_measures_its_schema_and_holds_nothing_that_one_row_says(here,
     assert "found: <bdi>2 values passed the threshold of" in Path("out/card.html").read_text()
     for path in (here / "out").iterdir():
         assert SECRET.encode() not in path.read_bytes()
+
+
+SPELLED = {"same": {"clerk": ["Clk.", "c"], "nobody": ["n"]}, "missing_codes": ["refused"]}
+
+
+def test_codes_and_values_that_are_the_same_leave_as_they_were_stated(here):
+    """No spelling of a value, and no code, is a value of the release; its schema says so again, and
+    `run` and the verifier read it.
+    """
+    frame = people_table()
+    position = np.arange(len(frame))
+    is_clerk = frame["job"] == "clerk"
+    frame.loc[is_clerk, "job"] = np.array(["Clk.", "c", "clerk"])[position % 3][is_clerk]
+    frame.loc[position % 5 == 0, "job"] = "refused"
+    frame.loc[position % 4 == 0, "age"] = "999"
+    frame.to_csv("t.csv", index=False)
+    columns = OPEN["columns"] | {
+        "job": OPEN["columns"]["job"] | SPELLED,
+        "age": OPEN["columns"]["age"] | {"missing_codes": [-9, 999]},
+    }
+    write_json("s.json", {"columns": columns})
+    run_command(release())
+    job = facts()["schema"]["columns"]["job"]
+    age = facts()["schema"]["columns"]["age"]
+    assert {"Clk.", "c", "refused"}.isdisjoint(job["values"])
+    assert job["same"] == {"clerk": ["Clk.", "c"]}, "nobody is not among the values"
+    assert job["missing_codes"] == ["refused"]
+    assert job["missing"] == "category"
+    assert (age["missing_codes"], age["edges"][-1] < 200) == ([-9, 999], True)
+    assert not [check for check in verifier.run_checks(here / "out") if not check[0]]
+    proof = " ".join((here / "out/proof.html").read_text().split())
+    assert "the value that the schema states its text to be the same as" in proof
+    rows = pd.read_csv("out/synthetic.csv", keep_default_na=False)
+    assert set(rows["job"]) <= {*job["values"], ""}
+    for schema in ("s.json", "out/schema.json"):
+        options = {"table": "t.csv", "algorithm": "gaussian_maxent", "delta": "1e-6"}
+        run_command(run_arguments(queries="marginals:2", schema=schema, json="r.json", **options))
 
 
 def test_the_schema_is_a_later_releases_public_input():
@@ -131,7 +171,7 @@ def test_it_is_charged_before_the_first_draw_and_stays_so(monkeypatch, when):
         raise InputError("broken on purpose")
 
     monkeypatch.setattr(preparation, "measure_schema", broken)
-    check_command_refused("broken on purpose", release())
+    check_command_refused("broken on purpose", release(), notes=1)
     (data,) = LedgerStore("l.sqlite").list_datasets()
     assert data.releases[0]["state"] == "failed"
     rho = sum(e.rho * t for e, t in events_from_json(data.releases[0]["events"]))
@@ -199,7 +239,11 @@ def schema(*extra, delta="1e-6"):
 def test_the_schema_of_a_table_that_nobody_knows(here, capsys):
     printed = run_command(schema())
     found = json.loads(printed)
-    assert SECRET not in printed + capsys.readouterr().err
+    messages = capsys.readouterr().err
+    assert SECRET not in printed + messages
+    assert re.match(
+        r"note: measured with protection, values under \d+ of 3,000 rows will be hidden", messages
+    ), "before anything else"
     assert {name: spec["kind"] for name, spec in found["columns"].items()} == {
         "job": "categorical",
         "sex": "categorical",
@@ -234,7 +278,7 @@ def test_a_private_schema_that_fails_stays_charged(monkeypatch):
         raise InputError("broken on purpose")
 
     monkeypatch.setattr("dpcore.release.measured_schema.MeasureColumns.steps", broken)
-    check_command_refused("broken on purpose", schema())
+    check_command_refused("broken on purpose", schema(), notes=1)
     assert releases()[0]["state"] == "failed"
 
 
@@ -249,8 +293,14 @@ def test_a_column_where_nothing_passes_says_what_epsilon_it_would_need(capsys):
         "run t.csv --schema=s.json --queries=marginals:1 --algorithm=gaussian_maxent --epsilon=1 "
         "--delta=1e-6"
     )
-    assert "'job': no value passed the threshold of" in capsys.readouterr().err
-    words = run_command(release())
+    messages = capsys.readouterr().err
+    assert "'job': no value passed the threshold of" in messages
+    before, after = messages.split("'job': no value passed")
+    assert "rows will be hidden" in before
+    words = run_command(release(epsilon=0.1))
+    messages = capsys.readouterr().err
+    assert "warning: measured with protection, values under" in messages
+    assert "Better state the values or ranges yourself, or use more budget" in messages
     assert "150 rows (5%) would be seen at epsilon = " in words
     assert words.split("would be seen at epsilon = ")[1].split()[0] in Path(
         "out/card.html"

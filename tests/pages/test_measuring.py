@@ -10,6 +10,7 @@ import pandas as pd
 import pytest
 
 from dpcore import Budget, domain_to_json
+from dpcore.algorithms.schema_measurement.hidden_rows import predict_hidden_rows
 from dpcore.algorithms.schema_measurement.measure_columns import plan_measurement
 from dpcore.algorithms.schema_measurement.predicted_errors import (
     missing_budget_text,
@@ -20,6 +21,7 @@ from dpcore.evaluation import schema_trial as evaluation
 from dpcore.problems import ColumnMeasurement
 from dpcore.release.preparation import PartialSchemaRows
 from dpcore.schema.partial_schema import partial_schema_from_json
+from pages._ui.components import column_costs
 from pages._ui.data import schema_measurement
 from pages._ui.data.column_entries import entry_from_row
 from pages._ui.data.column_grid import _grid_rows
@@ -89,10 +91,19 @@ def test_what_it_costs_and_how_far_off_it_may_be_are_those_of_the_plan():
         assert missing_budget_text(column, problem, plan) in visible_text(app), (
             "so few rows show little of it"
         )
+    hidden_rows = predict_hidden_rows(problem, plan)
+    assert hidden_rows.hides_nearly_all
+    assert column_costs.hidden_rows_text(hidden_rows) in visible_text(app)
+    assert "Better state the values or ranges yourself" in visible_text(app)
+    assert button(app, TRY).proto.type == "secondary", "it is not what is advised"
     assert "its frequent values: ρ" in visible_text(app)
     assert f"{share / 3:.2%} of the budget" in visible_text(app), "the same for each column"
     assert "its range, counts of its bins 2 times: ρ" in visible_text(app)
-    set_fields(app, schema_share=0.5)
+    set_fields(app, schema_share=0.5, epsilon=10.0)
+    assert "Values under" in visible_text(app)
+    assert "Better state" not in visible_text(app)
+    assert button(app, TRY).proto.type == "primary"
+    set_fields(app, epsilon=1.0)
     plan = plan_measurement(problem, SplitBudget(BUDGET, 0.5, first_can_fail=True), exact=False)
     assert predicted_error_text(problem.columns[0], problem, plan) in visible_text(app)
     set_fields(app, delta=0.0)
@@ -107,6 +118,8 @@ def test_one_click_writes_private_for_the_columns_that_nobody_typed():
     app = opened(people_table().to_csv(index=False).encode(), bars=False)
     table(app).update_entries({"age": integer(0, 120), "pay": {"kind": "numeric", "bins": 5}})
     app.run()
+    assert "Measured privately: Values under" in visible_text(app)
+    assert button(app, MEASURE).proto.type == "secondary", "nearly all would be hidden"
     click_and_wait(app, MEASURE)
     mine = table(app)
     assert list(mine.schema["columns"].values()) == [
@@ -144,6 +157,11 @@ def test_the_grid_says_what_the_schema_says_and_back():
     assert entry_from_row(
         "sex", rows["sex"] | {"public values or range": "private"}, OPEN["columns"]["sex"]
     ) == private("categorical")
+    stated = OPEN["columns"]["age"] | {"missing_codes": [-9]}
+    fewer = rows["age"] | {"public values or range": "measured privately, 4 groups"}
+    assert entry_from_row("age", fewer, stated) == stated | {"bins": 4}, "codes stay"
+    peeked = integer(0, 90, missing_codes=[-9], missing="category")
+    assert "missing_codes" not in entry_from_row("age", fewer, peeked), "they may tell of a row"
     with pytest.raises(ValueError, match="column 'age': 'about 5' is no range; write 0 to 120"):
         entry_from_row("age", rows["age"] | {"public values or range": "about 5"}, {})
 

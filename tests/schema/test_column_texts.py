@@ -9,12 +9,13 @@ import pandas as pd
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dpcore import Column, domain_from_json, domain_to_json
+from dpcore import domain_from_json, domain_to_json
 from dpcore.schema.cell_text import NumberText
 from dpcore.schema.column import OTHER_LABEL
 from dpcore.schema.column_readings import (
     AMOUNT_WITH_COMMA,
     ANY_CASE,
+    AS_WRITTEN,
     DATE_AND_TIME,
     READINGS,
     parse_cell_number,
@@ -22,6 +23,7 @@ from dpcore.schema.column_readings import (
     whole_date_of_reading,
 )
 from dpcore.schema.column_texts import ColumnTexts
+from dpcore.schema.partial_schema import UnknownColumn
 from tests.small_problems import (
     approx,
     categorical,
@@ -112,20 +114,41 @@ def test_a_huge_whole_number_is_read_as_missing():
     assert ColumnTexts.from_series(pd.Series([10**5000, 3], dtype=object)).missing_count == 1
 
 
-@given(cells=st.lists(ANYTHING, min_size=1, max_size=8))
-def test_counting_agrees_with_encoding(cells):
-    found = ColumnTexts.from_series(pd.Series(cells, dtype=object))
-    x = Column(
-        name="x",
-        kind="categorical",
-        values=(*found.category_counts, OTHER_LABEL),
-        missing="category",
-        out_of_range="other",
-    )
+SAME = (("b", ("1", "B")), (OTHER_LABEL, ("z",)), ("NA", ("none",)))
+WORDS = st.sampled_from(["b", "1", "B", "z", "NA", "none", "-9", " -9.0", "9", "x", None])
+
+
+@parametrize("read", [AS_WRITTEN, ANY_CASE, "first character"])
+@parametrize("same, codes", [((), ()), (SAME, (-9, "x"))])
+@given(cells=st.lists(st.one_of(ANYTHING, WORDS), min_size=1, max_size=8))
+def test_counting_agrees_with_encoding(same, codes, read, cells):
+    found = ColumnTexts.from_series(pd.Series(cells, dtype=object), read, same, codes)
+    unknown = UnknownColumn("x", "categorical", read, same=same, missing_codes=codes)
+    x = unknown.column_of_values((*found.category_counts,), missing=True)
     codes = np.bincount(encode_cells(x, cells), minlength=x.size)
     assert codes[: len(found.category_counts)].tolist() == list(found.category_counts.values())
     assert codes[-1] == found.missing_count
     assert found.n == len(cells) == found.kind_counts.sum()
+
+
+def test_a_code_is_a_number_or_a_text_and_a_stated_value_is_no_code():
+    cells = pd.Series(["-9", "-9,00", "x", "7", "NA", "none", None])
+    found = ColumnTexts.from_series(cells, AMOUNT_WITH_COMMA, (), (-9, "x", 7))
+    assert np.isnan(found.numbers).all()
+    found = ColumnTexts.from_series(cells, AS_WRITTEN, (("NA", ("none",)),), ("x", "7"))
+    assert found.category_counts == {"-9": 1, "-9,00": 1, "NA": 2}, "Namibia, as it is stated"
+    assert found.missing_count == 3
+
+
+@parametrize("read", [AS_WRITTEN, AMOUNT_WITH_COMMA, "year of y-m-d"])
+@given(cells=st.lists(st.one_of(ANYTHING, WORDS), min_size=1, max_size=8))
+def test_numbers_are_those_of_the_column_that_is_measured(read, cells):
+    codes = (-9, "9", "x")
+    found = ColumnTexts.from_series(pd.Series(cells, dtype=object), read, (), codes)
+    unknown = UnknownColumn("x", "numeric", read, missing_codes=codes)
+    numbers = unknown.column_of_bins([-1e14, 1e14]).read_numbers(pd.Series(found.texts))
+    assert np.clip(found.numbers, -1e14, 1e14).tolist() == approx(numbers.tolist(), nan_ok=True)
+    assert not {-9.0, 9.0}.intersection(found.numbers)
 
 
 def test_a_tolerant_schema_survives_its_file():

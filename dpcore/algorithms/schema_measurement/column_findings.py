@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 
 from ...core.provenance import Released
-from ...core.types import Array, frozen
+from ...core.types import Array, Json, frozen
 from ...privacy.accounting import NoiseSpend, Plan
 from ...privacy.curators.column_curator import ColumnCurator
 from ...privacy.statistics.column_statistics import KindCounts, Magnitudes
@@ -25,15 +25,20 @@ from ...schema.column_texts import (
 )
 from ...schema.date_texts import DATE_ORDERS
 from ...schema.domain import Column
-from ...schema.partial_schema import UnknownColumn
+from ...schema.inference.rounded_bounds import (
+    CROWDED_BIN_NOTE,
+    MAX_BIN_SHARE,
+    BinGoal,
+    max_bin_share,
+    round_bins,
+)
+from ...schema.partial_schema import DEFAULT_BINS, UnknownColumn
 from .number_columns import (
     CERTAIN_DEVIATIONS,
     MAX_LOST_ROWS_SHARE,
     ONE_SIDED_DEVIATIONS,
     FittedTreeCounts,
-    even_cuts,
     number_grid,
-    quantile_cuts,
 )
 from .predicted_errors import missing_budget_text
 
@@ -178,6 +183,9 @@ def _numeric_findings(
         )
         return ColumnFindings(column.column_of_bins([0.0, 1.0]), description, True)
     first, last, beyond = ends
+    if column.is_integer:
+        first, last = tree_counts.ends_of_years(first, last)
+        beyond = tree_counts.max_rows_beyond(first, last)
     low = float(tree_counts.edges[first])
     high = float(tree_counts.edges[last])
     beyond_text = f"at most about {beyond:,.0f} rows lie beyond the ends (19 times in 20)"
@@ -194,48 +202,52 @@ def _numeric_findings(
             low, high = tree_counts.grid_edges[[0, -1]]
         low = int(low)
         high = int(high) - 1
-        if high - low < column.bins:
-            measured_column = column.column_of_integers(low, high)
-            return ColumnFindings(measured_column, f"{_range_text(measured_column)}; {beyond_text}")
     elif last == first + 1:
         measured_column = column.column_of_bins([low, high])
         return ColumnFindings(
             measured_column, f"{_range_text(measured_column)}, one bin; {beyond_text}"
         )
-    edges = _bin_edges(column, tree_counts, first, last, low, high)
-    bins_text = "bins of about as many rows each" if column.quantiles else "bins"
-    measured_column = column.column_of_bins(edges.tolist())
-    is_date = measured_column.is_date
-    range_text = _range_text(measured_column) if is_date else f"{low:g} to {high:g}"
+    numbers = tree_counts.edges[first:last]
+    counts = tree_counts.rising_counts(first, last)
+    bins = round_bins(numbers, counts, (low, high), whole=column.is_integer, goal=_bin_goal(column))
+    return _binned_findings(column, bins, numbers, counts, beyond_text)
+
+
+def _bin_goal(column: UnknownColumn) -> BinGoal:
+    """Return the number of bins that a column should have, by what its schema says."""
+    if column.bins is None:
+        return BinGoal(count=DEFAULT_BINS, by_quantiles=column.quantiles)
+    return BinGoal(count=column.bins, max_single_numbers=column.bins, max_single_years=column.bins)
+
+
+def _binned_findings(
+    column: UnknownColumn, bins: Json, numbers: Array, counts: Array, beyond_text: str
+) -> ColumnFindings:
+    """Return the findings on a column with these bins, as `round_bins` gave them.
+
+    `counts` (r,) are the noisy counts of rows at `numbers` (r,).
+    """
+    low = bins["edges"][0] if "edges" in bins else bins["low"]
+    high = bins["edges"][-1] if "edges" in bins else bins["high"]
+    if "edges" not in bins and "bins" not in bins:
+        measured_column = column.column_of_integers(low, high)
+        return ColumnFindings(measured_column, f"{_range_text(measured_column)}; {beyond_text}")
+    edges = bins.get("edges")
+    bins_text = "bins that follow the counts"
+    if edges is None:
+        edges = np.linspace(low, high, bins["bins"] + 1).tolist()
+        bins_text = "bins of equal width"
+    if len(edges) == 2:
+        bins_text = "bin"
+    crowded_text = ""
+    if counts.any() and max_bin_share(numbers, counts, np.array(edges)) > MAX_BIN_SHARE:
+        crowded_text = f"{CROWDED_BIN_NOTE}; "
+    measured_column = column.column_of_bins([float(edge) for edge in edges])
     bin_count = len(measured_column.edges) - 1
-    return ColumnFindings(measured_column, f"{range_text}, {bin_count} {bins_text}; {beyond_text}")
+    range_text = f"{_range_text(measured_column)}, {bin_count} {bins_text}"
+    return ColumnFindings(measured_column, f"{range_text}; {crowded_text}{beyond_text}")
 
 
 def _range_text(column: Column) -> str:
     """Return the ends of a measured column in words."""
-    low, high = column.bounds
-    if column.is_date or not isinstance(low, int):
-        return f"{column.number_text(low)} to {column.number_text(high)}"
-    return f"{low} to {high}"
-
-
-def _bin_edges(
-    column: UnknownColumn,
-    tree_counts: FittedTreeCounts,
-    first: int,
-    last: int,
-    low: float,
-    high: float,
-) -> Array:
-    """Return the edges of a column's bins in low..high, the ends of cells first to last."""
-    inner_edges = even_cuts(low, high, column.bins)
-    is_last_cell_alone = False
-    if column.quantiles:
-        inner_edges, is_last_cell_alone = quantile_cuts(tree_counts, first, last, column.bins)
-    if column.is_integer:
-        inner_edges = np.ceil(inner_edges)
-    edges = np.unique([low, *np.clip(inner_edges, low, high), high])
-    # the last bin has its upper edge
-    if column.is_integer and is_last_cell_alone:
-        edges = np.append(edges, high + 0.5)
-    return edges
+    return " to ".join(map(column.number_text, column.bounds))

@@ -34,6 +34,9 @@ END_DEVIATIONS = 4.0
 FAR_END_DEVIATIONS = 6.0
 # share of all rows that may lie beyond an end within the grid, where noise allows it
 MAX_LOST_ROWS_SHARE = 0.05
+# whole numbers that are taken for years, where this share of a column's rows has them
+LIKELY_YEARS = (1900, 2100)
+MIN_LIKELY_YEARS_SHARE = 0.9
 # standard deviations that noise, Gaussian or Laplace, exceeds on one side 2.5 times in 100
 ONE_SIDED_DEVIATIONS = 2.2
 # standard deviations at which a noisy count is taken for more than nothing
@@ -75,6 +78,21 @@ class FittedTreeCounts:
         """The count of each cell (len(edges) − 1,)."""
         return self.tree.fit_leaves(self.noisy_counts.values, self.n)[:-1]
 
+    def rising_counts(self, first: int, last: int) -> Array:
+        """Return the counts (last − first,) of cells between two edges, none below 0.
+
+        The rows below an edge are taken halfway between rising curves above and below the noisy
+        ones. What is beyond the two edges belongs to the cell there.
+        """
+        cumulative = np.append(0.0, np.cumsum(self.counts))
+        upper_curve = np.maximum.accumulate(cumulative)
+        lower_curve = np.minimum.accumulate(cumulative[::-1])[::-1]
+        rows_below = np.maximum((upper_curve + lower_curve) / 2, 0.0)
+        all_rows = rows_below[-1]
+        rows_below[: first + 1] = 0.0
+        rows_below[last:] = all_rows
+        return np.diff(rows_below[first : last + 1])
+
     def find_ends(self) -> tuple[int, int, float] | None:
         """Return the edges between which most rows are, and how many rows may lie outside.
 
@@ -87,14 +105,8 @@ class FittedTreeCounts:
         100 columns; all of an outermost cell may, as the numbers beyond all cells are counted
         there.
         """
-        cumulative = np.append(0.0, np.cumsum(self.counts))
-        cells = np.arange(len(cumulative) - 1)
-        stops = np.full(len(cells), len(cells))
-        rows = _CumulativeRows(
-            cumulative,
-            self.noisy_counts.stddev * self.tree.range_stddevs(0 * cells, cells + 1),
-            self.noisy_counts.stddev * self.tree.range_stddevs(cells, stops),
-        )
+        rows = self._cumulative_rows
+        cells = np.arange(len(self.counts))
         starts_inside = self.edges[:-1] >= self.grid_edges[0]
         is_inside = starts_inside & (self.edges[1:] <= self.grid_edges[-1])
         min_deviations = np.where(is_inside, END_DEVIATIONS, FAR_END_DEVIATIONS)
@@ -108,7 +120,38 @@ class FittedTreeCounts:
         is_near = is_inside & (cells >= first_ends[0] - margin) & (cells <= first_ends[1] + margin)
         near_deviations = np.where(is_near, NEAR_END_DEVIATIONS, min_deviations)
         low, high = rows.walk_inward(near_deviations, max_lost) or first_ends
-        return low, high + 1, float(min(rows.max_outside(low, high), self.n))
+        return low, high + 1, self.max_rows_beyond(low, high + 1)
+
+    @cached_property
+    def _cumulative_rows(self) -> "_CumulativeRows":
+        """The rows below every edge, with the noise on the rows beyond each cell."""
+        cumulative = np.append(0.0, np.cumsum(self.counts))
+        cells = np.arange(len(self.counts))
+        stops = np.full(len(cells), len(cells))
+        return _CumulativeRows(
+            cumulative,
+            self.noisy_counts.stddev * self.tree.range_stddevs(0 * cells, cells + 1),
+            self.noisy_counts.stddev * self.tree.range_stddevs(cells, stops),
+        )
+
+    def max_rows_beyond(self, first: int, last: int) -> float:
+        """Return how many rows may lie beyond two edges, but for 5 of 100 columns."""
+        return float(min(self._cumulative_rows.max_outside(first, last - 1), self.n))
+
+    def ends_of_years(self, first: int, last: int) -> tuple[int, int]:
+        """Return two edges without unlikely years between them, where nearly all are likely ones.
+
+        Noise makes a few rows of any year, and a bin from the year 1000 on shows nothing.
+        """
+        low, high = LIKELY_YEARS
+        first_year = max(first, int(np.searchsorted(self.edges, low, side="right")) - 1)
+        last_year = min(last, int(np.searchsorted(self.edges, high)))
+        if not first_year < last_year:
+            return first, last
+        counts = self.rising_counts(first, last)
+        likely_rows = counts[first_year - first : last_year - first].sum()
+        are_years = likely_rows >= MIN_LIKELY_YEARS_SHARE * counts.sum()
+        return (first_year, last_year) if are_years else (first, last)
 
     def finer_edges(self) -> Array | None:
         """Return the edges of smaller cells around the numbers, with room on both sides.
@@ -286,59 +329,3 @@ def min_fullest_count(stddev: float, is_gaussian: bool) -> float:
 def _deviations_at_chance(chance: Any, is_gaussian: bool) -> Any:
     """Return the number of standard deviations that noise exceeds with the given chance."""
     return -ndtri(chance) if is_gaussian else -np.log(2 * chance) / math.sqrt(2)
-
-
-def quantile_cuts(
-    tree_counts: FittedTreeCounts, first: int, last: int, bins: int
-) -> tuple[Array, bool]:
-    """Return the cuts between bins of about equally many rows, and a flag for the last cell.
-
-    The flag says whether the last cell is a bin of its own.
-
-    A cell that surely holds half a bin's rows is a bin of its own; what is beyond an end belongs to
-    the cell there.
-    """
-    cumulative = np.append(0.0, np.cumsum(tree_counts.counts))
-    # halfway between rising curves above and below
-    rows_below = (
-        np.maximum.accumulate(cumulative) + np.minimum.accumulate(cumulative[::-1])[::-1]
-    ) / 2
-    all_rows = rows_below[-1]
-    rows_below[: first + 1] = 0.0
-    rows_below[last:] = all_rows
-    edges = tree_counts.edges[first : last + 1]
-    rows_below = np.maximum(rows_below[first : last + 1], 0.0)
-    rows_inside = np.diff(rows_below)
-    total = rows_below[-1]
-    is_heavy = rows_inside >= max(
-        total / (2 * bins), CERTAIN_DEVIATIONS * tree_counts.noisy_counts.stddev
-    )
-    rows_per_bin = max(total - rows_inside[is_heavy].sum(), 0.0) / max(
-        bins - int(is_heavy.sum()), 1
-    )
-    cuts = [edges[np.flatnonzero(is_heavy)], edges[np.flatnonzero(is_heavy) + 1]]
-    starts = np.flatnonzero(~is_heavy & np.append(True, is_heavy[:-1]))
-    stops = np.flatnonzero(~is_heavy & np.append(is_heavy[1:], True)) + 1
-    for a, b in zip(starts, stops, strict=True):
-        bin_count = round((rows_below[b] - rows_below[a]) / rows_per_bin) if rows_per_bin > 0 else 1
-        targets = rows_below[a] + (rows_below[b] - rows_below[a]) * np.arange(1, bin_count) / max(
-            bin_count, 1
-        )
-        rising = rows_below[a : b + 1] + np.arange(b - a + 1) * 1e-9
-        cuts.append(
-            _round_cuts(np.interp(targets, rising, edges[a : b + 1]), float(edges[b] - edges[a]))
-        )
-    return np.unique(np.concatenate(cuts)), bool(is_heavy[-1])
-
-
-def even_cuts(low: float, high: float, bins: int) -> Array:
-    """Return the cuts between bins of equal width."""
-    return _round_cuts(np.linspace(low, high, bins + 1)[1:-1], high - low)
-
-
-def _round_cuts(numbers: Array, width: float) -> Array:
-    """Return increasing numbers, rounded to a hundredth of the gap to the next."""
-    gaps = np.diff(numbers, prepend=-np.inf, append=np.inf)
-    gaps = np.minimum(np.minimum(gaps[:-1], gaps[1:]), width)
-    digits = np.maximum(2 - np.floor(np.log10(np.maximum(gaps, width * 1e-9))), 0).astype(int)
-    return np.array([round(float(x), int(p)) for x, p in zip(numbers, digits, strict=True)])

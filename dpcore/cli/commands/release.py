@@ -27,6 +27,7 @@ from argparse import Namespace
 from pathlib import Path
 
 from ... import Budget, QueryRelease
+from ...algorithms.schema_measurement.hidden_rows import predict_hidden_rows
 from ...core.errors import escape_control_chars
 from ...core.numbers import format_short_number
 from ...core.types import Json
@@ -44,7 +45,7 @@ from ..arguments import (
     rows_argument,
     stated_budget,
 )
-from ..output_files import ledger_request_fields, print_budget_warnings
+from ..output_files import ledger_request_fields, print_budget_warnings, print_hidden_rows
 from ..table_arguments import (
     TASK_ARGUMENTS,
     build_algorithm,
@@ -104,6 +105,9 @@ def execute(args: Namespace) -> None:
     else:
         ready = prepare_with_partial_schema(request, schema, task.read_workload, task.schema_share)
     print_budget_warnings([budget], ready.problem.n)
+    measurement = ready.schema_measurement
+    if measurement is not None:
+        print_hidden_rows(predict_hidden_rows(measurement.problem, measurement.plan))
     number, facts = publish_release(ready, LedgerStore(args.ledger, create=True), Path(args.out))
     _print_release(number, facts, budget, args.out)
 

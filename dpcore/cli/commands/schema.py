@@ -43,7 +43,8 @@ one is counted as it is.
 
 What nobody knows may be written "values": "private" or "bounds": "private" (with "bins": 16, or
 "private" for bins of about as many rows each). run, sweep and release then measure it first, with
-part of the same budget.
+part of the same budget. "same" and "missing_codes" go with it, as public knowledge. Before anything
+is measured, a note says values under how many rows will be hidden.
 
 Two examples:
   python -m dpcore schema people.csv > schema.json
@@ -65,12 +66,12 @@ from ...release.ledger.ledger_store import LedgerStore
 from ...release.measured_schema import publish_schema
 from ...release.request import SchemaRequest
 from ...schema.inference.proposal import (
-    CROWDED_BIN_NOTE,
     Proposal,
     has_crowded_bin,
     propose_schema,
     reading_notes,
 )
+from ...schema.inference.rounded_bounds import CROWDED_BIN_NOTE
 from ...schema.schema_json import text_format_from_json
 from ..arguments import (
     DELTA_HELP,
@@ -81,7 +82,12 @@ from ..arguments import (
     flag,
     ledger_arguments,
 )
-from ..output_files import ProgressLine, ledger_request_fields, print_message
+from ..output_files import (
+    ProgressLine,
+    ledger_request_fields,
+    print_hidden_rows,
+    print_message,
+)
 from ..table_arguments import table_request_fields
 
 SLOW_CELL_COUNT = 10_000_000  # cells that take seconds to look at
@@ -209,7 +215,8 @@ def _measure_schema(args: Namespace) -> None:
         budget=Budget(args.epsilon, args.delta),
         **ledger_fields,
     )
-    with publish_schema(request, LedgerStore(args.ledger, create=True)) as (schema, findings):
+    store = LedgerStore(args.ledger, create=True)
+    with publish_schema(request, store, print_hidden_rows) as (schema, findings):
         print(json.dumps(schema, indent=2, ensure_ascii=False), flush=True)
     for finding in findings:
         print_message("note", f"{finding.column.name!r}: {finding.description}")

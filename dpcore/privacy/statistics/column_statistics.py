@@ -5,6 +5,9 @@ the table and on public things only. So replacing it takes one from a count and 
 Δ₁ = 2, Δ₂ = √2; of `levels` histograms together Δ₁ = 2 · levels, Δ₂ = √(2 · levels). Of b rows at
 once, in one and the same histogram, up to b counts fall and b rise, or one by b: Δ₁ = 2b and Δ₂ =
 √2 b per level. Counts are whole numbers.
+
+Which texts are the same value, and which codes count as missing, are such public things: a schema
+states them before anything is read, and a cell is replaced by what is stated of it alone.
 """
 
 import math
@@ -67,7 +70,8 @@ class HistogramSensitivity(_Histogram):
 class KindCounts(_Histogram):
     """The numbers of values of each kind in a column (KINDS,).
 
-    Missing values, whole numbers, other numbers, days in each order, and other texts.
+    Missing values, whole numbers, other numbers, days in each order, and other texts. A code that
+    the schema states to be missing counts as missing.
     """
 
     def counts(self, cells: ColumnTexts) -> Array:
@@ -79,9 +83,11 @@ class KindCounts(_Histogram):
 class Categories(_Histogram):
     """The count of each category: a histogram over all texts, most of them empty.
 
-    A replaced row takes one from a count and gives it to another: Δ₁ = 2, Δ₂ = √2. Which texts
-    occur at all is not public, so that only `frequent`, with its threshold, releases them; it
-    derives what that costs.
+    Before it is counted, a cell becomes the value that the schema states its text to be the same
+    as, or missing where the schema states a code for that. This looks at no other cell, so each row
+    is still in one count. A replaced row takes one from a count and gives it to another: Δ₁ = 2,
+    Δ₂ = √2. Which texts occur at all is not public, so that only `frequent`, with its threshold,
+    releases them; it derives what that costs.
     """
 
 
@@ -113,7 +119,8 @@ class _BinnedNumbers(_Histogram):
 class Magnitudes(_BinnedNumbers):
     """Counts of numbers by sign and power of two, then of everything else.
 
-    The bins of `dyadic_edges` and one more.
+    The bins of `dyadic_edges` and one more. A code that the schema states to be missing is no
+    number, whatever the other cells say.
     """
 
     whole_only: bool = False
@@ -129,7 +136,8 @@ class TreeCounts(_BinnedNumbers):
 
     From the root's children down.
 
-    The last leaf is for what is no number. A row is in one node of every level: Δ₁ = 2L, Δ₂ = √(2L)
+    The last leaf is for what is no number, as a code is that the schema states to be missing. A row
+    is in one node of every level: Δ₁ = 2L, Δ₂ = √(2L)
     for L levels.
     """
 

@@ -21,8 +21,6 @@ from .infer_column import infer_guessed_entry
 from .infer_schema import ColumnGuess, guess_column
 from .rounded_bounds import MAX_BIN_SHARE, TARGET_BIN_COUNT
 
-CROWDED_BIN_NOTE = "most rows are in one bin"
-
 
 @value_object
 class Proposal:

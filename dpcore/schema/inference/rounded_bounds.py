@@ -1,4 +1,7 @@
-"""Round bounds and bins for numbers that were read off the rows: a private peek."""
+"""Round bounds and bins for numbers: of rows, which is a private peek, or of noisy counts.
+
+Both kinds of schema, looked up and measured with noise, get their edges here.
+"""
 
 import math
 from collections.abc import Callable
@@ -6,7 +9,7 @@ from functools import partial
 
 import numpy as np
 
-from ...core.types import Array, Json
+from ...core.types import Array, Json, value_object
 from ..schema_json import MAX_NUMBER
 
 MAX_UNBINNED_WIDTH = 20  # whole numbers that get a cell each
@@ -15,11 +18,30 @@ YEAR_RANGE = (1500, 2200)  # whole numbers that are taken for years
 TARGET_BIN_COUNT = 10  # bins, about, of wider ranges
 MAX_EVEN_BIN_SHARE = 0.3  # share of rows in one of equal bins beyond which bins follow quantiles
 MAX_BIN_SHARE = 0.6  # share of rows beyond which a bin shows little
+CROWDED_BIN_NOTE = "most rows are in one bin"
 MIN_ROWS_FOR_QUANTILES = 20  # fewer have no quantiles to speak of
 CUT_TOLERANCE = 0.35  # of a bin's share of rows, by which a round edge may miss a quantile
 EQUALITY_TOLERANCE = 1e-12  # relative distance up to which two numbers count as one
 ROWS_PER_OUTLIER = 200  # one row in this many may lie far outside the bounds
 RoundBetween = Callable[[float, float], float]  # the roundest number in (low, high]
+
+
+@value_object
+class BinGoal:
+    """The number of bins, about, that a column of numbers should have.
+
+    Whole numbers get a cell each where there are no more than `max_single_numbers` of them, or
+    `max_single_years` that look like years. With `by_quantiles` bins follow the quantiles even
+    where equally wide ones would show enough.
+    """
+
+    count: int = TARGET_BIN_COUNT
+    max_single_numbers: int = MAX_UNBINNED_WIDTH
+    max_single_years: int = MAX_UNBINNED_YEARS
+    by_quantiles: bool = False
+
+
+PROPOSED_BINS = BinGoal()
 
 
 def round_bounds(numbers: Array, counts: Array, *, whole: bool) -> Json:
@@ -31,21 +53,50 @@ def round_bounds(numbers: Array, counts: Array, *, whole: bool) -> Json:
     than these from each other are counted in the outermost bins: one outlier does not swallow a
     column.
     """
-    low, high = bounds_without_outliers(numbers, counts)
-    clip_policy = {"out_of_range": "clip"}
+    ends = bounds_without_outliers(numbers, counts)
+    return round_bins(numbers, counts, ends, whole=whole) | {"out_of_range": "clip"}
+
+
+def round_bins(
+    numbers: Array,
+    counts: Array,
+    ends: tuple[float, float],
+    *,
+    whole: bool,
+    goal: BinGoal = PROPOSED_BINS,
+) -> Json:
+    """Return round bounds around the ends, with round bins between them: see `round_bounds`.
+
+    Args:
+        numbers: The numbers (r,); those beyond the ends count as the end.
+        counts: How many rows have each (r,), 0 or more, with or without noise.
+        ends: The least and the largest number that the bins hold.
+        whole: Whether the numbers are whole, and the edges are to be.
+        goal: How many bins there should be.
+
+    """
+    low, high = ends
     are_years = YEAR_RANGE[0] <= low and high <= YEAR_RANGE[1]
-    max_unbinned_width = MAX_UNBINNED_YEARS if are_years else MAX_UNBINNED_WIDTH
+    max_unbinned_width = goal.max_single_years if are_years else goal.max_single_numbers
     if whole and high - low < max_unbinned_width:
-        return {"low": int(low), "high": int(high)} | clip_policy
-    bounds, bin_count = _round_bounds_and_bin_count(low, high, whole)
-    even_edges = np.linspace(*bounds, bin_count + 1)
-    if not _is_single_value(low, high):
-        clipped = np.clip(numbers, low, high)
-        edges = better_edges(clipped, counts, even_edges, partial(roundest_number, whole=whole))
-        if edges:
-            number_type = int if whole else float
-            return {"edges": [number_type(edge) for edge in edges]} | clip_policy
-    return {"low": bounds[0], "high": bounds[1], "bins": bin_count} | clip_policy
+        return {"low": int(low), "high": int(high)}
+    bounds, bin_count = _round_bounds_and_bin_count(low, high, whole, goal.count)
+    even_bins: Json = {"low": bounds[0], "high": bounds[1], "bins": bin_count}
+    total = counts.sum()
+    if _is_single_value(low, high) or not total > 0:
+        return even_bins
+    even_share = max_bin_share(numbers, counts, np.linspace(*bounds, bin_count + 1))
+    max_share = MAX_BIN_SHARE if total < MIN_ROWS_FOR_QUANTILES else MAX_EVEN_BIN_SHARE
+    if even_share <= max_share and not goal.by_quantiles:
+        return even_bins
+    round_between = partial(roundest_number, whole=whole)
+    clipped = np.clip(numbers, low, high)
+    edges = _quantile_edges(clipped, counts, bounds, round_between, goal.count)
+    is_better = goal.by_quantiles or max_bin_share(numbers, counts, np.array(edges)) <= even_share
+    if len(edges) <= 2 or not is_better:
+        return even_bins
+    number_type = int if whole else float
+    return {"edges": [number_type(edge) for edge in edges]}
 
 
 def better_edges(
@@ -57,7 +108,7 @@ def better_edges(
     if even_share <= (MAX_BIN_SHARE if is_small else MAX_EVEN_BIN_SHARE):
         return []
     bounds = float(even_edges[0]), float(even_edges[-1])
-    edges = _quantile_edges(numbers, counts, bounds, round_between)
+    edges = _quantile_edges(numbers, counts, bounds, round_between, TARGET_BIN_COUNT)
     is_better = len(edges) > 2 and max_bin_share(numbers, counts, np.array(edges)) <= even_share
     return edges if is_better else []
 
@@ -78,11 +129,14 @@ def _is_single_value(low: float, high: float) -> bool:
 
 
 def _round_bounds_and_bin_count(
-    low: float, high: float, whole: bool
+    low: float, high: float, whole: bool, target: int
 ) -> tuple[tuple[float, float], int]:
-    """Return round bounds around low..high, and the number of equal bins between them."""
+    """Return round bounds around low..high, and the number of equal bins between them.
+
+    They are `target` bins, about.
+    """
     is_single_value = _is_single_value(low, high)
-    step = max(abs(low), 1.0) / 10 if is_single_value else _round_step(high - low, whole)
+    step = max(abs(low), 1.0) / 10 if is_single_value else _round_step(high - low, whole, target)
     first = math.floor(low / step)
     last = math.ceil(high / step)
     if first == last and low > 0:
@@ -98,9 +152,13 @@ def _round_bounds_and_bin_count(
 
 
 def _quantile_edges(
-    numbers: Array, counts: Array, bounds: tuple[float, float], round_between: RoundBetween
+    numbers: Array,
+    counts: Array,
+    bounds: tuple[float, float],
+    round_between: RoundBetween,
+    target: int,
 ) -> list[float]:
-    """Return round edges between the bounds, with about as many rows in each bin.
+    """Return round edges between the bounds, with about as many rows in each of `target` bins.
 
     A value of many rows counts as much as one bin, so that the others are not swallowed with it,
     and a value of most rows has a bin of its own as far as round edges allow.
@@ -108,12 +166,12 @@ def _quantile_edges(
     values, positions = np.unique(numbers, return_inverse=True)
     weights = np.bincount(positions, counts)
     total = weights.sum()
-    shares = np.cumsum(np.minimum(weights, total / TARGET_BIN_COUNT))
+    shares = np.cumsum(np.minimum(weights, total / target))
     shares = shares / shares[-1]
     cuts = set()
-    for i in range(1, TARGET_BIN_COUNT):
-        first = np.searchsorted(shares, (i - CUT_TOLERANCE) / TARGET_BIN_COUNT)
-        last = np.searchsorted(shares, (i + CUT_TOLERANCE) / TARGET_BIN_COUNT)
+    for i in range(1, target):
+        first = np.searchsorted(shares, (i - CUT_TOLERANCE) / target)
+        last = np.searchsorted(shares, (i + CUT_TOLERANCE) / target)
         cuts.add(_edge_between(values, int(min(first, last - 1)), int(last), round_between))
     for i in np.flatnonzero(weights > MAX_EVEN_BIN_SHARE * total).tolist():
         cuts |= {
@@ -207,15 +265,13 @@ def bounds_without_outliers(numbers: Array, counts: Array) -> tuple[float, float
     return float(inliers[0]), float(inliers[-1])
 
 
-def _round_step(width: float, whole: bool) -> float:
+def _round_step(width: float, whole: bool, target: int) -> float:
     """Return the step, 1, 2 or 5 times a power of ten, that cuts `width` into few bins.
 
-    They are TARGET_BIN_COUNT or fewer.
+    They are `target` or fewer.
     """
-    power = 10.0 ** math.floor(math.log10(width / TARGET_BIN_COUNT))
-    step = next(
-        (m * power for m in (1, 2, 5, 10) if width <= m * power * TARGET_BIN_COUNT), 10 * power
-    )
+    power = 10.0 ** math.floor(math.log10(width / target))
+    step = next((m * power for m in (1, 2, 5, 10) if width <= m * power * target), 10 * power)
     return max(step, 1.0) if whole else step
 
 

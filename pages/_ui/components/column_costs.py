@@ -8,6 +8,10 @@ from collections.abc import Sequence
 import pandas as pd
 import streamlit as st
 
+from dpcore.algorithms.schema_measurement.hidden_rows import (
+    NEARLY_ALL_HIDDEN_ADVICE,
+    HiddenRows,
+)
 from dpcore.algorithms.schema_measurement.predicted_errors import (
     VISIBLE_ROWS_SHARE,
     min_visible_rows,
@@ -42,6 +46,12 @@ def draw_column_costs(cost_rows: Sequence[dict[str, str]]) -> None:
         )
     with st.popover("Column by column", type="tertiary", icon=":material/table:"):
         draw_downloadable_table(pd.DataFrame(cost_rows), "measuring")
+
+
+def hidden_rows_text(hidden_rows: HiddenRows) -> str:
+    """Return what measuring will hide as sentences, with advice where that is nearly all."""
+    text = f"{hidden_rows.text[:1].upper()}{hidden_rows.text[1:]}."
+    return f"{text} {NEARLY_ALL_HIDDEN_ADVICE}." if hidden_rows.hides_nearly_all else text
 
 
 def column_cost_rows(

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import wraps
+from pathlib import Path
 from typing import Any, ParamSpec, TypeVar
 
 import streamlit as st
@@ -37,7 +38,7 @@ ICONS = {
     Provenance.RELEASED: (":material/verified_user:", "green"),
     Provenance.REAL_DATA: (":material/visibility:", "orange"),
 }
-LOGO_FILE = "assets/mark.svg"
+LOGO_FILE = str(Path(__file__).parents[3] / "assets" / "mark.svg")
 # what a public table says in place of `Provenance.REAL_DATA`
 PUBLIC_SAMPLE_TEXT = "public sample: free to show"
 FIELD_SELECTOR = """:is([data-testid="stSelectbox"] [role="group"],

@@ -41,6 +41,8 @@ DELTA_OPTIONS = [0.0] + [float(f"1e-{power}") for power in range(12, 1, -1)]
 # whose promise is said together: the time of the exact sum grows with the square of their number
 MAX_RELEASES = 100
 DEFAULT_TOTAL_BUDGET = Budget(3.0, 1e-6)  # of all releases together, until a person says otherwise
+DEFAULT_EPSILON = 1.0
+DEFAULT_DELTA = 1e-9
 DEFAULT_REPEATS = 5  # runs with other noise each, unless a person says otherwise
 SEED_RANGE = 0, 2**31 - 1
 # in the address, and there when a person comes back to the page
@@ -76,7 +78,7 @@ def epsilon_slider() -> float:
         "Privacy budget: smaller means more noise and a stronger promise. Each step to "
         "the right weakens it."
     )
-    default = default_unless_set("epsilon", 1.0)
+    default = default_unless_set("epsilon", DEFAULT_EPSILON)
     return st.select_slider(
         "Privacy budget (ε)",
         EPSILON_OPTIONS,
@@ -93,7 +95,7 @@ def delta_slider(container: Any = st, *, must_be_zero: bool = False) -> float:
 
     It is greyed at 0 if `must_be_zero`.
     """
-    default = 1e-9
+    default = DEFAULT_DELTA
     help_text = f"{GLOSSARY['δ']['means']} 0 allows no exception."
     widget_args = {"key": "delta"} | ADDRESS_WIDGET_ARGS
     if must_be_zero:
@@ -107,6 +109,16 @@ def delta_slider(container: Any = st, *, must_be_zero: bool = False) -> float:
         format_setting,
         help=help_text,
         **widget_args,
+    )
+
+
+def selected_budget() -> Budget:
+    """Return the budget that the sliders say, or will say where they were not drawn yet."""
+    epsilon = st.session_state.get("epsilon")
+    delta = st.session_state.get("delta")
+    return Budget(
+        DEFAULT_EPSILON if epsilon is None else float(epsilon),
+        DEFAULT_DELTA if delta is None else float(delta),
     )
 
 

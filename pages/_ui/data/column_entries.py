@@ -123,8 +123,12 @@ def entry_from_row(
     elif text.casefold().startswith((MEASURED_TEXT, PRIVATE)):
         bins = re.search(r"([0-9]+) groups", text)
         if bins:
-            return private_entry(spec | {"bins": int(bins[1])})
-        return private_entry(spec | ({"bins": PRIVATE} if "equal" in text else {}))
+            spec["bins"] = int(bins[1])
+        elif "equal" in text:
+            spec["bins"] = PRIVATE
+        if is_same_reading and is_private_entry(old_entry):
+            return private_entry(old_entry | {"bins": spec.get("bins")})
+        return private_entry(spec)
     elif text:
         spec |= (
             {"values": _parse_values(name, text)}

@@ -12,8 +12,8 @@ from dpcore.core.provenance import Provenance
 from dpcore.schema.column_readings import DATE_PARTS, DATE_READINGS, PREFIX_LENGTHS, WHOLE_DATES
 from dpcore.schema.inference import repairs
 from dpcore.schema.inference.infer_schema import ColumnGuess, initial_column_entry
-from dpcore.schema.inference.proposal import CROWDED_BIN_NOTE
 from dpcore.schema.inference.repairs import ColumnProblem
+from dpcore.schema.inference.rounded_bounds import CROWDED_BIN_NOTE
 from dpcore.schema.partial_schema import is_private_entry, private_entry
 
 from ..jobs.table_changes import start_schema_change
@@ -230,7 +230,10 @@ def _state_text(
     and it is said if most rows are in one bin.
     """
     if is_private_entry(spec):
-        return "to be measured"
+        codes = spec.get("missing_codes")
+        if not isinstance(codes, list) or not codes or is_stakeholder_view():
+            return "to be measured"
+        return f"to be measured; counted as missing: {', '.join(map(printable_text, codes))}"
     if column_problems:
         problem_text = (
             "does not fit"

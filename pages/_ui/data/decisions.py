@@ -10,6 +10,7 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from dpcore import PrivacyUnit
+from dpcore.algorithms.schema_measurement.hidden_rows import HiddenRows
 from dpcore.core.provenance import Provenance
 from dpcore.core.types import value_object
 from dpcore.data.privacy_unit import ROW_COUNT_NOTICE
@@ -18,9 +19,15 @@ from dpcore.schema.column_readings import ANY_CASE, DATE_PARTS, WHOLE_DATES
 from dpcore.schema.inference import repairs
 from dpcore.schema.inference.identifiers import header_names_one_person
 from dpcore.schema.inference.infer_schema import DATE_COLUMN, ColumnGuess
-from dpcore.schema.partial_schema import PRIVATE
+from dpcore.schema.partial_schema import PRIVATE, UnknownColumn, is_private_entry
 
-from ..components import draw_heading, hide_in_stakeholder_view, inline_container
+from ..components import (
+    column_costs,
+    draw_heading,
+    hide_in_stakeholder_view,
+    inline_container,
+    parameter_widgets,
+)
 from ..components.frame import may_show_limited_rows
 from ..jobs.table_changes import draw_change_progress, start_schema_change
 from ..session import (
@@ -29,6 +36,7 @@ from ..session import (
     is_stakeholder_view,
     join_first_printable_texts,
     printable_text,
+    selected_share,
     session,
     visible_table,
 )
@@ -36,6 +44,7 @@ from ..session.current_table import sync_widget_value
 from ..session.table import MAX_ROWS_OF_PERSON
 from . import grid_edits
 from .column_grid import IDENTIFIER_TEXTS, MEASURE_ACTION, USE_ACTION, start_column_action
+from .schema_measurement import predict_hidden_rows_of_columns
 
 MEASURE_HELP = (
     "A share of the budget measures values and bounds with noise, before the algorithm runs. So "
@@ -182,13 +191,41 @@ def _draw_decision(position: int, decision: Decision, current: Table) -> None:
     if decision.is_required and not is_open and not is_stakeholder_view():
         session().mark_viewed(current)
     with inline_container(key=f"decide-{position}"):
-        st.markdown(decision.text if is_open else _problem_text(decision.text), width="stretch")
+        hidden_rows = _hidden_rows_if_measured(current, decision.names) if is_open else None
+        text = decision.text if is_open else _problem_text(decision.text)
+        if hidden_rows is not None:
+            text += f" Measured privately: {column_costs.hidden_rows_text(hidden_rows)}"
+        st.markdown(text, width="stretch")
+        is_advised = hidden_rows is None or not hidden_rows.hides_nearly_all
         for label, action in decision.action_by_label.items():
-            _draw_action_button(label, action, decision, current)
+            _draw_action_button(label, action, decision, current, is_advised=is_advised)
 
 
-def _draw_action_button(label: str, action: str, decision: Decision, current: Table) -> None:
-    """Draw the button of one way to decide; a measurement is the main one."""
+def _hidden_rows_if_measured(current: Table, names: Collection[str]) -> HiddenRows | None:
+    """Return what measuring these columns, and those that are measured already, will hide.
+
+    It follows from how many columns there are, their kinds, the number of rows and the budget. None
+    where it cannot be said: in a stakeholder view of guessed kinds, and for a table read in parts.
+    """
+    is_guess_hidden = is_stakeholder_view() and current.is_schema_inferred
+    if is_guess_hidden or current.large_table is not None:
+        return None
+    columns = [
+        UnknownColumn(name, "categorical" if entry.get("kind") == "categorical" else "numeric")
+        for name, entry in current.entries.items()
+        if isinstance(entry, dict) and (name in names or is_private_entry(entry))
+    ]
+    budget = parameter_widgets.selected_budget()
+    rows_per_person = current.unit.most_rows
+    return predict_hidden_rows_of_columns(
+        columns, selected_share(), current.n, rows_per_person, budget
+    )
+
+
+def _draw_action_button(
+    label: str, action: str, decision: Decision, current: Table, *, is_advised: bool
+) -> None:
+    """Draw the button of one way to decide; a measurement that is advised is the main one."""
     icon = None
     type_ = "secondary" if decision.action_by_label == UNKNOWN_VALUE_ACTIONS else "tertiary"
     help_text = None
@@ -198,7 +235,7 @@ def _draw_action_button(label: str, action: str, decision: Decision, current: Ta
         help_text = Provenance.REAL_DATA.meaning
         disabled = is_stakeholder_view()
     if action == MEASURE_ACTION:
-        type_ = "primary"
+        type_ = "primary" if is_advised else "secondary"
         help_text = MEASURE_HELP
         disabled = disabled or current.large_table is not None
     st.button(

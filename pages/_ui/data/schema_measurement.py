@@ -8,6 +8,7 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from dpcore import Budget, InputError
+from dpcore.algorithms.schema_measurement.hidden_rows import HiddenRows, predict_hidden_rows
 from dpcore.algorithms.schema_measurement.measure_columns import plan_measurement
 from dpcore.algorithms.schema_measurement.split_budget import split_for_schema
 from dpcore.core.job import Job, StatusCallback
@@ -94,7 +95,10 @@ def draw_measurement_panel(current: Table, try_slot: DeltaGenerator | None) -> N
     if not is_stakeholder_view():
         _draw_trial(current, budget, selected_part)
         if try_slot is not None:  # once the sliders it reads are there
-            _draw_try_button(partial_schema, try_slot, budget)
+            hidden_rows = predict_hidden_rows_of_columns(
+                partial_schema.unknown_columns, schema_part, n, rows_per_person, budget
+            )
+            _draw_try_button(partial_schema, try_slot, hidden_rows)
 
 
 def _column_count_text(partial_schema: PartialSchema) -> str:
@@ -129,29 +133,52 @@ def _cost_rows(
         return cost_rows_of(measurable_columns, str(error).partition(": ")[2])
 
 
+def predict_hidden_rows_of_columns(
+    columns: Sequence[UnknownColumn],
+    schema_part: float | None,
+    n: int,
+    rows_per_person: int,
+    budget: Budget,
+) -> HiddenRows | None:
+    """Return what measuring these columns will hide, from public numbers alone.
+
+    None where the budget cannot measure them: values at δ = 0.
+    """
+
+    def predict() -> HiddenRows | None:
+        split = split_for_schema(columns, schema_part, n, rows_per_person, budget)
+        problem = ColumnMeasurement(tuple(columns), n, rows_per_person)
+        try:
+            plan = plan_measurement(problem, split, exact=False)
+        except InputError:
+            return None
+        return predict_hidden_rows(problem, plan)
+
+    key = tuple(columns), schema_part, n, rows_per_person, budget
+    return session().memoize("hidden-rows", key, predict)
+
+
 def _draw_try_button(
-    partial_schema: PartialSchema, try_slot: DeltaGenerator, budget: Budget
+    partial_schema: PartialSchema, try_slot: DeltaGenerator, hidden_rows: HiddenRows | None
 ) -> None:
-    """Draw the button that tries the measurement."""
+    """Draw the button that tries the measurement, and what it will hide.
+
+    It is not the main button where nearly all will be hidden. None is for what cannot be measured.
+    """
     with try_slot, inline_container(key="try-it"):
-        columns_text = (
-            f"{_column_count_text(partial_schema)} to be measured privately. Its cost is below."
-        )
-        is_impossible = budget.delta == 0 and any(
-            column.is_categorical for column in partial_schema.unknown_columns
-        )
-        st.markdown(
-            "At δ = 0 some of these columns cannot be measured: see below."
-            if is_impossible
-            else columns_text,
-            width="stretch",
-        )
+        text = "At δ = 0 some of these columns cannot be measured: see below."
+        if hidden_rows is not None:
+            columns_text = _column_count_text(partial_schema)
+            hidden_text = column_costs.hidden_rows_text(hidden_rows)
+            text = f"{columns_text} to be measured privately. {hidden_text} Its cost is below."
+        st.markdown(text, width="stretch")
+        is_advised = hidden_rows is not None and not hidden_rows.hides_nearly_all
         st.button(
             "Try it: measure with noise that can be repeated",
-            type="primary" if whole_table().trial is None else "secondary",
+            type="primary" if is_advised and whole_table().trial is None else "secondary",
             icon=":material/science:",
             help=glossary_tooltip("trial"),
-            disabled=is_impossible,
+            disabled=hidden_rows is None,
             on_click=_start_trial,
         )
 

@@ -121,9 +121,9 @@ def _draw_errors_by_step(result: RunResult) -> None:
     first = frame.iloc[0]
     last = frame.iloc[-1]
     summary = (
-        "Measured over all pairs of columns: rows in a wrong cell go from "
-        f"{format_percentage_points(first['misplaced'])} of 100 after the first "
-        f"step to {format_percentage_points(last['misplaced'])} after {int(last['t'])}. The "
+        "Measured over pairs of columns, in a wrong cell: "
+        f"{format_percentage_points(first['misplaced'])} of 100 rows after the first step, "
+        f"{format_percentage_points(last['misplaced'])} after {int(last['t'])}. The "
         f"largest error ends at {format_percentage_points(last['largest'])} points."
     )
     figure = explore_charts.convergence_chart(frame, "t", "step", result.summary.problem.n, "rows")

@@ -7,6 +7,7 @@ import pandas as pd
 import streamlit as st
 
 from dpcore import Budget, PrivacyUnit, read_queries
+from dpcore.algorithms.schema_measurement.hidden_rows import predict_hidden_rows
 from dpcore.algorithms.schema_measurement.split_budget import default_schema_share
 from dpcore.core.job import Job
 from dpcore.core.provenance import Provenance
@@ -19,7 +20,7 @@ from dpcore.release.preparation import (
     prepare_with_partial_schema,
 )
 from dpcore.release.request import ReleaseRequest
-from dpcore.schema.partial_schema import EXPECTED_CATEGORIES, PartialSchema
+from dpcore.schema.partial_schema import DEFAULT_BINS, EXPECTED_CATEGORIES, PartialSchema
 
 from ..components import column_costs, draw_heading
 from ..jobs import job_result
@@ -75,12 +76,17 @@ def draw_measurement_preview(measurement: SchemaMeasurement) -> None:
         f"{schema_part:.1%} of the budget measures it, and {1 - schema_part:.1%} is left for the "
         "algorithm. The plan "
         "below has "
-        f"placeholders: {EXPECTED_CATEGORIES} values for each column of categories, and the bins "
-        "you entered for numbers. It is "
+        f"placeholders: {EXPECTED_CATEGORIES} values for each column of categories, and for "
+        f"numbers the bins you entered, or {DEFAULT_BINS}. It is "
         "made anew in the schema that is found, within the same budget. Questions are read in "
         "that schema."
     )
     problem = measurement.problem
+    hidden_rows = predict_hidden_rows(problem, measurement.plan)
+    if hidden_rows.hides_nearly_all:
+        st.warning(column_costs.hidden_rows_text(hidden_rows))
+    else:
+        st.markdown(column_costs.hidden_rows_text(hidden_rows))
     cost_rows = column_costs.column_cost_rows(problem.columns, problem, measurement.plan)
     column_costs.draw_column_costs(cost_rows)
 

@@ -132,6 +132,12 @@ MUTANTS = {
         "threshold = low + group - 1 + tail",
         "tests/privacy/curators/test_column_curator.py::test_a_value_that_a_neighbour_lacks_passes_as_rarely_as_was_paid_for",
     ),
+    "columns' counts as if a row were added": (  # the wrong neighbour relation
+        "privacy/statistics/column_statistics.py",
+        "return math.sqrt(2 * self.levels)",
+        "return math.sqrt(self.levels)",
+        "tests/privacy/curators/test_column_curator.py::test_noise_is_that_of_the_largest_change_between_neighbours_and_no_more",
+    ),
     "noise that is rounded down": (  # float tails
         "privacy/exact_samplers.py",
         "scaled_remainders += 2 ** (OFFSET_BITS - 1)",

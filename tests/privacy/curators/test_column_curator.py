@@ -45,15 +45,19 @@ STATISTICS = {
 NOISE = {True: stats.laplace, False: stats.norm}
 
 
-def column(cells):
-    return ColumnTexts.from_series(pd.Series(cells, dtype=object))
+STATED = {"same": (("a", ("2", "b")),), "missing_codes": (-1.5, "z")}
 
 
-def curator(cells, spend, *, group=1, times=1, whole=False, rng=0):
+def column(cells, **statements):
+    return ColumnTexts.from_series(pd.Series(cells, dtype=object), **statements)
+
+
+def curator(cells, spend, *, group=1, times=1, whole=False, rng=0, **statements):
     failure = getattr(spend, "failure", 0.0) * times
     delta = 0.0 if isinstance(spend, Pure) and not failure else min(0.4 + failure, 0.5)
     plan = plan_of(Budget(1e6, delta), (spend, times), exact=whole)
-    return ColumnCurator([column(cells)], len(cells), plan, seeded(rng), group=group)
+    cells = [column(cells, **statements)]
+    return ColumnCurator(cells, cells[0].n, plan, seeded(rng), group=group)
 
 
 def differ(x, y):
@@ -61,16 +65,18 @@ def differ(x, y):
     return len(x) - sum(min(x.count(v), y.count(v)) for v in set(x))
 
 
+@parametrize("stated", [{}, {"missing_codes": ("a", -1.5)}])
 @parametrize_false_true("whole")
 @parametrize("group", [1, 2])
 @parametrize("name", STATISTICS)
 def test_noise_is_that_of_the_largest_change_between_neighbours_and_no_more(
-    asked, name, group, whole
+    asked, name, group, whole, stated
 ):
     for spend, order in ((Gaussian(0.7), 2), (Pure(0.7), 1)):
         seen = []
         for text in SAYINGS:  # in the place of so many rows
-            held = curator(["a"] * (3 - group) + [text] * group, spend, group=group, whole=whole)
+            cells = ["a"] * (3 - group) + [text] * group
+            held = curator(cells, spend, group=group, whole=whole, **stated)
             found = held.count(0, STATISTICS[name], spend)
             seen.append(asked.pop())
         largest, scale = largest_move(seen, order)
@@ -136,6 +142,31 @@ def test_values_above_a_threshold_keep_their_promise_on_all_neighbours(asked, sp
     assert worst <= 1e-9
     if spend == Approximate(1.0, 0.05):
         assert short > 0, "a threshold that forgets the neighbours' counts would be caught"
+
+
+@parametrize("group", [1, 2])
+def test_a_cell_becomes_its_public_value_before_it_is_counted_and_nobody_elses_does(asked, group):
+    """Of every two neighbours: what gets noise moves by its sensitivity at the most, as the law in
+    `frequent` has it, however many texts are one value.
+    """
+    spend = Gaussian(8.0, 0.4)
+    moves = []
+    texts = ["a", "2", "b", "c", "z", "-1.5", None]
+    counts_of = {}
+    for cells in itertools.combinations_with_replacement(texts, 4):
+        curator(list(cells), spend, group=group, **STATED).frequent(0, spend)
+        (counts, scale) = asked.pop()
+        expected = {"a": 0, "c": 0, None: 0}
+        for text in cells:
+            expected[{"2": "a", "b": "a", "z": None, "-1.5": None}.get(text, text)] += 1
+        values = [expected[text] for text in "ac" if expected[text] > int(scale // 4)]
+        assert counts.tolist() == [*values, expected[None]]
+        counts_of[cells] = np.array([expected["a"], expected["c"], expected[None]])
+    assert scale * spend.mu == approx(math.sqrt(2) * group)
+    for x, y in itertools.permutations(counts_of, 2):
+        if differ([*map(str, x)], [*map(str, y)]) <= group:
+            moves.append(np.linalg.norm(counts_of[x] - counts_of[y]))
+    assert max(moves) == approx(math.sqrt(2) * group), "the sensitivity, and no more"
 
 
 @parametrize_false_true("laplace")
