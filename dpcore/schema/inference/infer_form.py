@@ -132,24 +132,24 @@ def _date_form_candidates(text: str, order: str) -> Iterator[str]:
             yield ORDINAL_PATTERN.sub("", "".join(filled) + _until_time(text[end:], tail))
 
 
-def _until_time(rest: str, tail: str) -> str:
+def _until_time(ending: str, tail: str) -> str:
     """Return what follows the parts of a date: its time's letters, or a sign of the year alone."""
-    return tail if tail or not rest.startswith(".") else "."
+    return tail if tail or not ending.startswith(".") else "."
 
 
-def _time_letters(rest: str) -> str:
+def _time_letters(ending: str) -> str:
     """Return what follows a day with letters in place of its time; empty where it says none."""
-    match = TIME_PATTERN.search(rest)
+    match = TIME_PATTERN.search(ending)
     if not match:
         return ""
     hour = "h" * len(match["hour"])
     second = ":ss" if match["second"] else ""
     half = ""
     if match["half"]:
-        space = " " if rest[match.start("half") - 1] == " " else ""
+        space = " " if ending[match.start("half") - 1] == " " else ""
         half = space + ("AM" if match["half"].isupper() else "am")
-    before = rest[: match.start("hour")]
-    zone = "Z" if rest[match.end() :] == "Z" else ""
+    before = ending[: match.start("hour")]
+    zone = "Z" if ending[match.end() :] == "Z" else ""
     return f"{before}{hour}:mm{second}{half}{zone}"
 
 

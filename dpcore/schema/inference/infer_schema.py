@@ -376,11 +376,8 @@ def _fitting_date_orders(texts: Sequence[str]) -> Texts:
     fitting_orders = tuple(
         order for order in DATE_ORDERS if texts and all(_plausible_date(t, order) for t in texts)
     )
-    is_plain = fitting_orders[:1] == ("y-m-d",) or all(
-        parse_date(text, fitting_orders[0]) == parse_date(text, order)
-        for order in fitting_orders[1:]
-        for text in texts
-    )
+    readings = {tuple(parse_date(text, order) for text in texts) for order in fitting_orders}
+    is_plain = fitting_orders[:1] == ("y-m-d",) or len(readings) == 1
     return fitting_orders[:1] if is_plain else fitting_orders
 
 
