@@ -36,7 +36,7 @@ class ComparisonLeaf:
     """One comparison of a column in a question.
 
     `kind` is one of ORDER_SIGNS (with one number), "between" (two), "in" (numbers, cells) or
-    "missing".
+    "missing". The upper one of two numbers is left out if it is `upper_excluded`.
     """
 
     axis: int
@@ -45,6 +45,7 @@ class ComparisonLeaf:
     numbers: list[float] = field(default_factory=list)
     cells: list[int] = field(default_factory=list)
     text: str = ""
+    upper_excluded: bool = False
 
 
 @value_object
@@ -186,21 +187,14 @@ class QuestionParser:
                 token = match[0]
         if token is None or (token.lower() in KEYWORDS and self.text[start] not in '"`'):
             raise self._syntax_error("a value", start)
-        number = float(token) if NUMBER_PATTERN.fullmatch(token) else math.nan
+        if column.is_date:
+            self._parse_day(leaf, token, start, ordered=ordered)
+            return
         if column.values:
-            if ordered and not column.ordered:
-                raise self._syntax_error(
-                    f"=, != or `in`, as column {column.name!r} has no order", start
-                )
-            cell = column.code_by_label.get(
-                token, column.code_by_label.get(canonical_text_of_value(number))
-            )
-            if cell is None:
-                raise self._syntax_error(
-                    f"one of the values {column.allowed_text} of column {column.name!r}", start
-                )
-            (leaf.numbers if ordered else leaf.cells).append(cell)
-        elif not ordered and column.edges and token in column.code_by_label and math.isnan(number):
+            self._parse_category(leaf, token, start, ordered=ordered)
+            return
+        number = float(token) if NUMBER_PATTERN.fullmatch(token) else math.nan
+        if not ordered and column.edges and token in column.code_by_label and math.isnan(number):
             leaf.cells.append(column.code_by_label[token])
         elif not math.isfinite(number):
             raise self._syntax_error(f"a number to compare column {column.name!r} with", start)
@@ -215,6 +209,50 @@ class QuestionParser:
             raise self._syntax_error(f"a whole number in {column.allowed_text}", start)
         else:
             leaf.numbers.append(number)
+
+    def _parse_category(
+        self, leaf: ComparisonLeaf, token: str, start: int, *, ordered: bool
+    ) -> None:
+        """Take one of a column's values, by its place where they are compared by order."""
+        column = self.domain.columns[leaf.axis]
+        if ordered and not column.ordered:
+            raise self._syntax_error(
+                f"=, != or `in`, as column {column.name!r} has no order", start
+            )
+        number = float(token) if NUMBER_PATTERN.fullmatch(token) else math.nan
+        cell = column.code_by_label.get(
+            token, column.code_by_label.get(canonical_text_of_value(number))
+        )
+        if cell is None:
+            raise self._syntax_error(
+                f"one of the values {column.allowed_text} of column {column.name!r}", start
+            )
+        (leaf.numbers if ordered else leaf.cells).append(cell)
+
+    def _parse_day(self, leaf: ComparisonLeaf, token: str, start: int, *, ordered: bool) -> None:
+        """Take a day, month or year: its start or what follows its end, or the label of a bin."""
+        column = self.domain.columns[leaf.axis]
+        span = column.span_of_period(token)
+        if not ordered and token in column.code_by_label:
+            leaf.cells.append(column.code_by_label[token])
+        elif span is None:
+            raise self._syntax_error(
+                f"a day, month or year to compare column {column.name!r} with, such as "
+                f"{column.number_text(column.bounds[0])}",
+                start,
+            )
+        elif ordered:
+            first, after_last = span
+            needs_end = leaf.kind in ("<=", ">") or len(leaf.numbers) == 1
+            leaf.numbers.append(after_last if needs_end else first)
+            leaf.kind = {"<=": "<", ">": ">="}.get(leaf.kind, leaf.kind)
+            leaf.upper_excluded = True
+        elif column.is_real_valued:
+            raise self._syntax_error(
+                f"`between`, or the label of a bin such as {column.labels[0]!r}", start
+            )
+        else:
+            leaf.numbers += range(int(span[0]), int(span[1]))
 
     def _parse_quoted(self) -> str | None:
         """Return the text between quotes at this place."""

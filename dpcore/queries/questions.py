@@ -104,7 +104,8 @@ class _ComparableColumn:
         if leaf.kind == "in":
             mask = np.isin(self.x, leaf.numbers) | np.isin(self.cell, leaf.cells)
         elif leaf.kind == "between":
-            mask = (self.x >= leaf.numbers[0]) & (self.x <= leaf.numbers[1])
+            low, high = leaf.numbers
+            mask = (self.x >= low) & (self.x < high if leaf.upper_excluded else self.x <= high)
         else:
             compare = COMPARISON_FUNCTIONS[leaf.kind]
             mask = compare(self.x, leaf.numbers[0])

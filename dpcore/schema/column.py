@@ -1,8 +1,8 @@
 """Column: the public facts about one column, and the coding of its cells."""
 
 import math
-from collections.abc import Sequence
 from decimal import Decimal
+from fractions import Fraction
 from functools import cached_property
 from itertools import pairwise
 
@@ -24,11 +24,23 @@ from .column_readings import (
     AS_WRITTEN,
     casefold_text,
     category_of_cell,
+    missing_texts_of_reading,
     parse_cell_number,
+    whole_date_of_reading,
 )
 from .date_texts import DEFAULT_FIRST_YEAR, YEARS_OF_TWO_DIGITS
+from .forms.bin_numbers import multiples_in_bins, whole_number_bins
+from .forms.calendar_numbers import (
+    SECONDS_PER_DAY,
+    date_of_number,
+    day_text,
+    moment_text,
+    parse_period,
+    period_labels,
+)
+from .forms.date_form import DateForm, default_date_form, parse_date_form
+from .forms.number_form import NumberForm, parse_number_form
 
-CASEFOLDED_MISSING_TEXTS = frozenset(map(casefold_text, MISSING_TEXTS))
 MISSING_LABEL = "(missing)"
 OTHER_LABEL = "(other)"  # the category of all that is not listed, where a column has one
 MAX_COLUMN_CELLS = 1_000_000
@@ -49,7 +61,8 @@ class Column:
     counted there, as missing ones are with missing="other".
 
     `same` holds values with the other texts that are read as them, `missing_codes` values that
-    count as missing, as -9 and 99 beside ages.
+    count as missing, as -9 and 99 beside ages. A column that is `read` as a date holds its number
+    (`forms`). `form` is how dates and numbers are written: without one, a number as digits.
 
     >>> Column(name="age", kind="integer", low=17, high=90).size
     74
@@ -68,6 +81,7 @@ class Column:
     unreadable: str = "refuse"
     same: tuple[tuple[str | int | float | bool, Texts], ...] = ()
     missing_codes: tuple[str | int | float, ...] = ()
+    form: str = ""
 
     @property
     def bounds(self) -> tuple[float, float]:
@@ -98,7 +112,7 @@ class Column:
     def allowed_text(self) -> str:
         """The allowed values in words, cut when long."""
         if not self.values:
-            return f"{self.low:g}..{self.high:g}"
+            return "..".join(map(self.number_text, self.bounds))
         text = ", ".join(repr(v) for v in self.values[:8])
         return text if len(self.values) <= 8 else f"{text}, … ({len(self.values)} in all)"
 
@@ -107,6 +121,8 @@ class Column:
         """A text for every cell, in order."""
         if self.values:
             texts = [*map(canonical_text_of_value, self.values)]
+        elif self.is_date and not self.is_real_valued:
+            texts = [*period_labels(*self.whole_number_ranges)]
         elif self.is_real_valued:
             bin_texts = [f"{a} to under {b}" for a, b in self._bin_edge_texts]
             texts = [
@@ -128,6 +144,46 @@ class Column:
         return self.kind == "numeric"
 
     @property
+    def is_date(self) -> bool:
+        """Whether the numbers are those of days or times."""
+        return bool(whole_date_of_reading(self.read))
+
+    @property
+    def numbers_per_day(self) -> int:
+        """The numbers that a day has in a column of dates: 1, or that of its seconds."""
+        return SECONDS_PER_DAY if self.is_real_valued else 1
+
+    def number_text(self, number: float) -> str:
+        """Return a number of the column in words: `2020-12-31` for that of a day."""
+        if not self.is_date:
+            return f"{number:g}"
+        return moment_text(number) if self.is_real_valued else day_text(number)
+
+    def span_of_period(self, text: str) -> tuple[float, float] | None:
+        """Return the first number of a day, month or year, and the one after its last.
+
+        None for a text that says none, as `2020-12-31`, `2020-12` and `2020` do.
+        """
+        period = parse_period(text)
+        if period is None:
+            return None
+        first, after_last = (second * self.numbers_per_day / SECONDS_PER_DAY for second in period)
+        return first, math.ceil(after_last)
+
+    @cached_property
+    def written_form(self) -> DateForm | NumberForm | None:
+        """The form in which dates and numbers are written; None for digits alone.
+
+        Raises InputError for a `form` that is none.
+        """
+        if not self.is_date:
+            return parse_number_form(self.form) if self.form else None
+        seconds_per_number = SECONDS_PER_DAY // self.numbers_per_day
+        if self.form:
+            return parse_date_form(self.form, seconds_per_number)
+        return default_date_form(self.read.partition(" of ")[2], seconds_per_number)
+
+    @property
     def whole_number_ranges(self) -> tuple[Array, Array]:
         """The first whole number of every cell, and the one after its last, each (present,).
 
@@ -141,6 +197,8 @@ class Column:
     @property
     def _bin_edge_texts(self) -> list[tuple[str, str]]:
         """The edges of every bin as texts, with enough digits to distinguish all edges."""
+        if self.is_date:
+            return list(pairwise(map(moment_text, self.edges)))
         digits = next(
             d for d in (6, 9, 12, 17) if len({f"{e:.{d}g}" for e in self.edges}) == len(self.edges)
         )
@@ -331,11 +389,16 @@ class Column:
     def first_year(self) -> int:
         """The first of the hundred years that a year of two digits can mean.
 
-        They lie around the middle of the stated range of years, so the range says the century.
+        They lie around the middle of the stated range, so the range says the century.
         """
-        if self.low is None or self.high is None or not self.read.startswith("year"):
+        if self.low is None or self.high is None:
             return DEFAULT_FIRST_YEAR
-        return math.floor((self.low + self.high) / 2) - YEARS_OF_TWO_DIGITS // 2
+        middle = (self.low + self.high) / 2
+        if self.is_date:
+            middle = date_of_number(middle // self.numbers_per_day).year
+        elif not self.read.startswith("year"):
+            return DEFAULT_FIRST_YEAR
+        return math.floor(middle) - YEARS_OF_TWO_DIGITS // 2
 
     def _classify_cells(self, cells: pd.Series) -> tuple[Array, Array, Array]:
         """Return codes (n,), clipped into range, and masks of missing and of outside cells.
@@ -415,25 +478,41 @@ class Column:
         return values.rename(self.name)
 
     def decode_rounded(self, codes: Array, rng: Rng, curve: BinCurve | None = None) -> pd.Series:
-        """Return the values of `decode`, with numbers of bins rounded down to `decimal_places`.
+        """Return the values of `decode`, with numbers of bins rounded down to multiples of `step`.
 
-        These are the digits that the numbers are worth.
+        These are the digits that the numbers are worth, or that the form has.
         """
         values = self.decode(codes, rng, curve)
-        if not self.is_real_valued or self.decimal_places is None:
+        if not self.is_real_valued or self.step is None:
             return values
-        steps_per_unit = 10.0**self.decimal_places
-        edges = np.asarray(self.edges)
         bins = np.where(codes == self.nonmissing_size, 0, codes)
-        low = edges[bins]
-        high = edges[bins + 1]
-        rounded = np.floor(values.to_numpy(dtype=float) * steps_per_unit) / steps_per_unit
-        rounded = np.where(
-            rounded >= high, high - 1 / steps_per_unit, rounded
-        )  # where the product was rounded up
-        return pd.Series(
-            np.where(np.isnan(rounded), rounded, np.maximum(rounded, low)), name=self.name
-        )
+        first, last = self.step_ranges
+        up, down = self.step.as_integer_ratio()
+        steps = np.floor(values.to_numpy(dtype=float) * down / up)
+        # also where the product was rounded up
+        steps = np.clip(steps, first[bins], last[bins])
+        return pd.Series(steps * up / down, name=self.name)
+
+    def write(self, values: pd.Series) -> pd.Series:
+        """Return values (n,) as the texts of the column's form; as they are where it has none."""
+        form = self.written_form
+        if self.values or form is None:
+            return values
+        index, numbers = pd.factorize(values, use_na_sentinel=True)
+        texts = np.array([*map(form.write, numbers.tolist()), None], dtype=object)
+        return pd.Series(texts[index], name=self.name, dtype=object)
+
+    @cached_property
+    def step(self) -> Fraction | None:
+        """The distance of the numbers that are drawn: that of the form, or a power of ten."""
+        if self.written_form is not None:
+            return self.written_form.step
+        return None if self.decimal_places is None else Fraction(1, 10**self.decimal_places)
+
+    @cached_property
+    def step_ranges(self) -> tuple[Array, Array]:
+        """The first and the last multiple of `step` in every bin (present,), in steps."""
+        return multiples_in_bins(self.edges, self.step or Fraction(1))
 
     @cached_property
     def decimal_places(self) -> int | None:
@@ -473,7 +552,11 @@ class Column:
             numbers = np.where(np.isfinite(numbers), numbers, np.nan)
         else:
             codes, texts = factorize_texts(cells)
-            text_numbers = [parse_cell_number(text, self.read, self.first_year) for text in texts]
+            form = self.written_form
+            bare_texts = texts if form is None else map(form.bare_number_text, texts)
+            text_numbers = [
+                parse_cell_number(text, self.read, self.first_year) for text in bare_texts
+            ]
             numbers = np.array([*text_numbers, np.nan])[codes]
             absent = np.array([*map(self.is_missing_text, texts), True])[codes]
         if self.missing_codes:
@@ -504,17 +587,3 @@ class Column:
             raise InputError(
                 f"{message} ({refused.sum()} of {len(cells)} rows like it){advice_text}"
             )
-
-
-def missing_texts_of_reading(reading: str) -> frozenset[str]:
-    """Return the texts that mean a missing value if raw cells are read as `reading`."""
-    return CASEFOLDED_MISSING_TEXTS if reading == ANY_CASE else MISSING_TEXTS
-
-
-def whole_number_bins(edges: Sequence[float]) -> tuple[Array, Array]:
-    """Return the first whole number of every bin, and the one after its last.
-
-    The last bin includes its upper edge.
-    """
-    first = np.ceil(edges[:-1]).astype(np.int64)
-    return first, np.append(first[1:], math.floor(edges[-1]) + 1)

@@ -9,16 +9,24 @@ other cell.
 import math
 import re
 import unicodedata
+from datetime import date
 
 from .amount_texts import AMOUNT_WITH_COMMA, AMOUNT_WITH_POINT, parse_amount
 from .cell_text import MISSING_TEXTS, NumberText, canonical_text
 from .date_texts import DATE_ORDERS, DEFAULT_FIRST_YEAR, parse_date
+from .forms.calendar_numbers import SECONDS_PER_DAY, day_number
+from .plain_letters import with_ascii_digits
 
 AS_WRITTEN = ""
 ANY_CASE = "any case"
 AMOUNT_READINGS = (AMOUNT_WITH_POINT, AMOUNT_WITH_COMMA)
+DATE = "date"  # the day itself, as its number
+DATE_AND_TIME = "date and time"  # as a number of seconds
+WHOLE_DATES = (DATE, DATE_AND_TIME)
 DATE_PARTS = ("year", "month", "weekday", "hour")
-DATE_READINGS = tuple(f"{part} of {order}" for part in DATE_PARTS for order in DATE_ORDERS)
+DATE_READINGS = tuple(
+    f"{part} of {order}" for part in (*WHOLE_DATES, *DATE_PARTS) for order in DATE_ORDERS
+)
 PREFIX_LENGTHS = {"first character": 1} | {f"first {k} characters": k for k in range(2, 7)}
 READINGS = (
     AS_WRITTEN,
@@ -30,6 +38,11 @@ READINGS = (
 WEEKDAYS = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
 HOUR_PATTERN = re.compile(
     r"[^ T]+[ T]+(\d{1,2}):.*?(?:([AP])\.?M\.?)?", re.ASCII | re.DOTALL | re.IGNORECASE
+)
+TIME_PATTERN = re.compile(
+    r"[ T,](?P<hour>\d{1,2}):(?P<minute>\d{2})(?::(?P<second>\d{2}))?(?:[.,]\d+)?"
+    r"(?:[ \u00a0\u202f]?(?P<half>[AP])\.?M\b\.?)?",
+    re.ASCII | re.IGNORECASE,
 )
 
 
@@ -53,6 +66,8 @@ def parse_cell_number(
     elif reading:
         part, _, order = reading.partition(" of ")
         day = parse_date(text, order, first_year)
+        if part in WHOLE_DATES:
+            return math.nan if day is None else _number_of_whole_date(text, day, part)
         if day:
             parts = {"year": day.year, "month": day.month, "hour": _hour_of_dated_time(text)}
             return parts.get(part, math.nan)
@@ -87,6 +102,13 @@ def reads_categories(reading: str) -> bool:
     return reading == ANY_CASE or reading in PREFIX_LENGTHS or reading.startswith("weekday")
 
 
+def missing_texts_of_reading(reading: str) -> frozenset[str]:
+    """Return the texts that mean a missing value if raw cells are read as `reading`."""
+    if reading == ANY_CASE:
+        return frozenset(map(casefold_text, MISSING_TEXTS))
+    return MISSING_TEXTS
+
+
 def casefold_text(text: str) -> str:
     """Return the text without its letters' case and without spaces in and around it."""
     return compose_accents(" ".join(text.split()).casefold())
@@ -102,13 +124,41 @@ def comparable_name(name: str) -> str:
     return compose_accents(name).strip()
 
 
+def whole_date_of_reading(reading: str) -> str:
+    """Return one of WHOLE_DATES for a reading that keeps the whole date; empty for others."""
+    part = reading.partition(" of ")[0]
+    return part if part in WHOLE_DATES else ""
+
+
+def _number_of_whole_date(text: str, day: date, part: str) -> float:
+    """Return the number of a day, or of the second that a text says; NaN for no time of a day.
+
+    A text without a time is a day's first second.
+    """
+    if part == DATE:
+        return day_number(day)
+    match = TIME_PATTERN.search(with_ascii_digits(text))
+    seconds = day_number(day) * SECONDS_PER_DAY
+    if not match:
+        return seconds
+    hour = _hour_of_day(int(match["hour"]), match["half"])
+    minute = int(match["minute"])
+    second = int(match["second"] or 0)
+    is_time = hour < 24 and minute < 60 and second < 60
+    return seconds + 3600 * hour + 60 * minute + second if is_time else math.nan
+
+
+def _hour_of_day(hour: int, half: str | None) -> int:
+    """Return the hour, 0 to 23, of an hour of twelve with its half of the day, or of 24 without."""
+    if not half:
+        return hour
+    return hour % 12 + (12 if half in "Pp" else 0)
+
+
 def _hour_of_dated_time(text: str) -> float:
     """Return the hour, 0 to 23, of a text that begins with a day; NaN if it says no time."""
     match = HOUR_PATTERN.fullmatch(text)
     if not match:
         return math.nan
-    hour = int(match[1])
-    if match[2]:
-        is_afternoon = match[2] in "Pp"
-        hour = hour % 12 + (12 if is_afternoon else 0)
+    hour = _hour_of_day(int(match[1]), match[2])
     return hour if hour < 24 else math.nan

@@ -22,6 +22,8 @@ from .column_readings import (
     parse_cell_number,
 )
 from .date_texts import DATE_ORDERS, parse_date
+from .forms.date_form import DateForm
+from .forms.number_form import NumberForm
 
 MAX_CATEGORY_CHARS = 200  # characters of a text that may become a category
 MISSING_KIND = 0
@@ -90,6 +92,12 @@ class ColumnTexts:
         counts = np.fromiter(text_counts.values(), int, len(text_counts))
         empty_count = self.n - int(counts.sum())
         return replace(self, texts=tuple(text_counts), counts=counts, empty_count=empty_count)
+
+    def without_units(self, form: DateForm | NumberForm | None) -> "ColumnTexts":
+        """Return the texts without the unit of the column's form, of which some may be equal."""
+        if form is None:
+            return self
+        return replace(self, texts=tuple(map(form.bare_number_text, self.texts)))
 
     def _count_by_name(self, names: Iterable[str]) -> dict[str, int]:
         """Return the number of cells for each name, given one name for every text."""

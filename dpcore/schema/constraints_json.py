@@ -199,6 +199,8 @@ def _codes_of_item(column: Column, item: Any) -> Sequence[int]:
             return [code]
     elif isinstance(item, str) and item in column.code_by_label:
         return [column.code_by_label[item]]
+    elif column.is_date and isinstance(item, str) and column.span_of_period(item):
+        return _codes_in_period(column, {"from": item, "to": item})
     elif not isinstance(item, (str, bool)) and abs(item) <= 1e15:
         low, high = column.number_ranges
         matching_codes = np.flatnonzero((low == item) & (high == item))
@@ -223,6 +225,8 @@ def _codes_in_range(column: Column, item: Mapping[Any, Any]) -> Sequence[int]:
             else 'a range is {"from": number, "to": number}'
         )
         raise InputError(f"column {column.name!r}: {expected}, not {_short_repr(dict(item))}")
+    if column.is_date:
+        return _codes_in_period(column, item)
     for key, end in item.items():
         if isinstance(end, bool) or not isinstance(end, (int, float)) or not abs(end) <= 1e15:
             raise InputError(
@@ -236,6 +240,28 @@ def _codes_in_range(column: Column, item: Mapping[Any, Any]) -> Sequence[int]:
     if not len(codes):
         raise InputError(
             f"column {column.name!r}: no whole value or bin lies in {start:g}..{end:g}; its "
+            f"values are {_list_first_labels(column)}"
+        )
+    return codes.tolist()
+
+
+def _codes_in_period(column: Column, item: Mapping[Any, Any]) -> Sequence[int]:
+    """Return the cells of days that lie wholly between two days, months or years, both included."""
+    spans = {}
+    for key, end in item.items():
+        spans[key] = column.span_of_period(end) if isinstance(end, str) else None
+        if spans[key] is None:
+            raise InputError(
+                f"column {column.name!r}: {key}={_short_repr(end)} is no day such as 2020-12-31, "
+                "month or year"
+            )
+    start = spans["from"][0] if "from" in spans else -math.inf
+    stop = spans["to"][1] if "to" in spans else math.inf
+    low, high = column.number_ranges
+    codes = np.flatnonzero((low >= start) & (high < stop))
+    if not len(codes):
+        raise InputError(
+            f"column {column.name!r}: no whole day or bin lies in {_short_repr(dict(item))}; its "
             f"values are {_list_first_labels(column)}"
         )
     return codes.tolist()
@@ -255,10 +281,11 @@ def _codes_to_json(column: Column, codes: Sequence[int]) -> list[Any]:
     )  # of neighbouring cells
     low = column.number_ranges[0]
     high = np.asarray(column.edges[1:]) if column.is_real_valued else column.number_ranges[1]
-    return [
-        *({"from": float(low[run[0]]), "to": float(high[run[-1]])} for run in runs if len(run)),
-        *missing,
-    ]
+    ends = [(float(low[run[0]]), float(high[run[-1]])) for run in runs if len(run)]
+    if column.is_date:
+        texts = [(column.number_text(start), column.number_text(end)) for start, end in ends]
+        return [*({"from": start, "to": end} for start, end in texts), *missing]
+    return [*({"from": start, "to": end} for start, end in ends), *missing]
 
 
 def _list_first_labels(column: Column) -> str:

@@ -39,7 +39,7 @@ MONTH_WORDS = (
     "jan january januar januari januari janner janv janvier ene enero gen gennaio janeiro stycznia "
     "янв января",
     "feb february februar februari fev fevr fevrier febrero febbraio fevereiro lutego фев февраля",
-    "mar mrz march marz maerz mars marzo marco mrt maart marca мар марта",
+    "mar mrz march marz maerz mars marts marzo marco mrt maart marca мар марта",
     "apr april avr avril abr abril aprile kwietnia апр апреля",
     "may mai maj mei mayo mag maggio maio maja мая май",
     "jun june juni juin junio giu giugno junho czerwca июн июня",

@@ -316,8 +316,8 @@ class Domain:
         """Return a table for codes (n, d) as synthetic rows show it, with rounded numbers.
 
         Numbers lie along the curve that these rows' counts suggest (`bin_curve`), rounded to each
-        column's `decimal_places`. No row breaks a constraint: those that would are replaced by
-        others of these rows, and numbers are drawn in order.
+        column's `step`, and are written in its form. No row breaks a constraint: those that would
+        are replaced by others of these rows, and numbers are drawn in order.
         """
         if self.allowed_tables:
             codes = replace_impossible_rows(
@@ -333,7 +333,7 @@ class Domain:
         for constraint in self.constraints:
             if isinstance(constraint, OrderedColumns):
                 self._redraw_in_order(frame, codes, curves, constraint.columns, rng)
-        return frame
+        return pd.DataFrame({c.name: c.write(pd.Series(frame[c.name])) for c in self.columns})
 
     def _redraw_in_order(
         self,

@@ -4,21 +4,24 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
+import numpy as np
 import pandas as pd
 
 from ..core.errors import InputError, require_two_rows
 from ..core.types import Json, ProgressCallback, Texts, ignore_progress, value_object
 from .column import OTHER_LABEL, Column
-from .column_readings import AS_WRITTEN, comparable_name
+from .column_readings import AS_WRITTEN, comparable_name, whole_date_of_reading
 from .column_texts import ColumnTexts
 from .domain import Domain
+from .forms.calendar_numbers import FIRST_DAY, LAST_DAY, SECONDS_PER_DAY, snap_edges
+from .forms.round_trip import without_unfit_form
 from .schema_json import domain_from_json
 
 PRIVATE = "private"
 DEFAULT_BINS = 16  # of a column to be measured, about, where nothing is said
 MAX_BINS = 1000
 EXPECTED_CATEGORIES = 7  # categories to plan with
-READING_KEYS = ("kind", "read", "ordered")
+READING_KEYS = ("kind", "read", "ordered", "form")
 # what a person states of texts: which are one value, and which count as missing
 STATEMENT_KEYS = ("same", "missing_codes")
 PRIVATE_COLUMN_KEYS = {*READING_KEYS, *STATEMENT_KEYS, "values", "bounds", "bins", "missing"}
@@ -32,7 +35,8 @@ class UnknownColumn:
     suit it. `quantiles` asks for bins that hold about as many rows each, else they are as wide as
     each other where that shows enough. A few whole numbers, `bins` or fewer, get a cell each.
     `same` and `missing_codes` are public, as a `Column` has them: while it is measured, a cell's
-    text is first read as the value that it is the same as, and codes count as missing.
+    text is first read as the value that it is the same as, and codes count as missing. `form` is
+    how the column is written.
     """
 
     name: str
@@ -42,6 +46,7 @@ class UnknownColumn:
     quantiles: bool = False
     same: tuple[tuple[str | int | float | bool, Texts], ...] = ()
     missing_codes: tuple[str | int | float, ...] = ()
+    form: str = ""
 
     @property
     def is_categorical(self) -> bool:
@@ -85,16 +90,35 @@ class UnknownColumn:
     def column_of_bins(self, edges: Sequence[float]) -> Column:
         """Return the column with these bins.
 
-        Numbers outside are clipped, and other texts count as missing.
+        Numbers outside are clipped, and other texts count as missing. Edges of days are days that
+        there are, those of times whole seconds. A form that cannot write numbers of all bins is
+        left out.
         """
+        if whole_date_of_reading(self.read):
+            edges = self._date_edges(edges)
         common: Json = {"name": self.name, "kind": self.kind, "ordered": True, "read": self.read}
         common |= {"missing": "category", "out_of_range": "clip", "unreadable": "missing"}
         common["missing_codes"] = self.missing_codes
-        return Column(**common, low=edges[0], high=edges[-1], edges=tuple(edges))
+        common |= {"low": edges[0], "high": edges[-1], "edges": tuple(edges)}
+        return without_unfit_form(Column(**common, form=self.form))
+
+    def _date_edges(self, edges: Sequence[float]) -> list[float]:
+        """Return edges of days or times, within the calendar, where its wide steps begin."""
+        per_day = SECONDS_PER_DAY if self.kind == "numeric" else 1
+        last_day = (LAST_DAY + 1) * per_day - 1
+        inside = snap_edges(list(edges), per_day) if len(edges) > 1 else edges
+        inside = np.clip(inside, FIRST_DAY * per_day, last_day)
+        if self.kind == "numeric":
+            inside = np.floor(inside)
+        unique = np.unique(inside)
+        return unique.tolist() if len(unique) > 1 else [last_day - 1.0, float(last_day)]
 
     def column_of_integers(self, low: int, high: int) -> Column:
         """Return the column with a cell for every whole number in low..high."""
-        return replace(self.column_of_bins([low, high + 1]), low=low, high=high, edges=())
+        column = self.column_of_bins([low, high + 1])
+        if whole_date_of_reading(self.read):
+            high = min(high, LAST_DAY)
+        return replace(column, low=low, high=high, edges=())
 
 
 @value_object
@@ -145,11 +169,10 @@ class PartialSchema:
             if column.name in column_by_name:
                 progress(len(texts), len(column_by_name))
                 unknown = column_by_name[column.name]
-                texts.append(
-                    ColumnTexts.from_series(
-                        cells, unknown.read, unknown.same, unknown.missing_codes
-                    )
+                column_texts = ColumnTexts.from_series(
+                    cells, unknown.read, unknown.same, unknown.missing_codes
                 )
+                texts.append(column_texts.without_units(column.written_form))
             else:
                 column.encode(cells)
         return texts
@@ -268,6 +291,8 @@ def partial_schema_to_json(schema: PartialSchema) -> Json:
             entry["same"] = {str(value): list(texts) for value, texts in c.same}
         if c.missing_codes:
             entry["missing_codes"] = list(c.missing_codes)
+        if c.form:
+            entry["form"] = c.form
         entries[c.name] = entry
     schema_json: Json = {"columns": entries}
     file_format = schema.placeholder.file.to_json()
@@ -330,6 +355,8 @@ def _probe_entry(spec: Json) -> Json:
     """
     entry = _value_free_entry(spec) | {key: spec[key] for key in STATEMENT_KEYS if key in spec}
     entry["missing"] = "category"
+    if whole_date_of_reading(str(spec.get("read", ""))):
+        return entry | {"low": "2000-01-01", "high": "2020-12-31", "bins": 1}
     if spec.get("kind") != "categorical":
         return entry | {"low": 0, "high": 1, "bins": 1}
     same = spec.get("same")
@@ -340,7 +367,12 @@ def _probe_entry(spec: Json) -> Json:
 def _parse_unknown_column(probe: Column, spec: Json) -> UnknownColumn:
     name = probe.name
     column = UnknownColumn(
-        name, probe.kind, probe.read, same=probe.same, missing_codes=probe.missing_codes
+        name,
+        probe.kind,
+        probe.read,
+        same=probe.same,
+        missing_codes=probe.missing_codes,
+        form=probe.form,
     )
     unknown_keys = set(spec) - PRIVATE_COLUMN_KEYS
     if unknown_keys:

@@ -12,10 +12,23 @@ import numpy as np
 from ..core.errors import InputError
 from ..core.types import Json, Texts
 from .cell_text import canonical_text_of_value, is_valid_unicode
-from .column import MAX_COLUMN_CELLS, OTHER_LABEL, Column, whole_number_bins
-from .column_readings import READINGS, reads_categories
+from .column import MAX_COLUMN_CELLS, OTHER_LABEL, Column
+from .column_readings import (
+    DATE_AND_TIME,
+    READINGS,
+    reads_categories,
+    whole_date_of_reading,
+)
 from .constraints_json import add_constraints_from_json, constraints_to_json
 from .domain import Domain
+from .forms.bin_numbers import whole_number_bins
+from .forms.calendar_numbers import (
+    SECONDS_PER_DAY,
+    STEP_BY_WORD,
+    calendar_edges,
+    parse_period,
+)
+from .forms.round_trip import check_round_trip
 from .text_format import (
     DELIMITER_NAMES,
     FIRST_LINE,
@@ -29,8 +42,8 @@ from .text_format import (
 
 COLUMN_KINDS = ("categorical", "numeric", "integer")
 ADVICE_BY_KIND = {
-    "date": "dates are too detailed: leave the column out, or turn it into a year, a month or an "
-    "age (integer)",
+    "date": 'dates are too detailed: leave the column out, or say "kind": "integer" and "read": '
+    '"date of d/m/y" (or y-m-d, m/d/y), "year of …" or "month of …", with a range',
     "text": "free text is too detailed: leave the column out, or group it into a few categories",
 }
 # a number of more than 4300 digits cannot be written
@@ -51,7 +64,7 @@ CHOICES_BY_KEY = {  # the first one is what is taken where a schema says nothing
     "unreadable": ("refuse", "missing"),
     "read": READINGS,
 }
-COLUMN_KEYS = {"kind", "ordered", "same", "missing_codes", *CHOICES_BY_KEY, *VALUE_KEYS}
+COLUMN_KEYS = {"kind", "ordered", "same", "missing_codes", "form", *CHOICES_BY_KEY, *VALUE_KEYS}
 FILE_CHOICES_BY_KEY = {
     "delimiter": [*DELIMITER_NAMES],
     "line_breaks": [True, False],
@@ -121,7 +134,10 @@ def domain_to_json(domain: Domain) -> Json:
         if c.values:
             spec["values"] = list(c.values)
         elif c.edges:
-            spec["edges"] = list(c.edges)
+            spec["edges"] = [c.number_text(edge) if c.is_date else edge for edge in c.edges]
+        elif c.is_date:
+            low, high = map(c.number_text, c.bounds)
+            spec |= {"low": low, "high": high}
         else:
             spec |= {"low": c.low, "high": c.high}
         columns[c.name] = spec | {
@@ -135,6 +151,8 @@ def domain_to_json(domain: Domain) -> Json:
             columns[c.name]["same"] = {str(value): list(texts) for value, texts in c.same}
         if c.missing_codes:
             columns[c.name]["missing_codes"] = list(c.missing_codes)
+        if c.form:
+            columns[c.name]["form"] = c.form
     other_entries = {
         "constraints": constraints_to_json(domain),
         "peeked": domain.peeked,
@@ -222,7 +240,12 @@ def _parse_column(name: Any, spec: Any) -> Column:
     if reads_categories(reading) != (kind == "categorical") and reading:
         raise InputError(f"column {name!r}: read={reading!r} does not go with a {kind} column")
     common = choices | {"name": name, "kind": kind, "ordered": ordered}
+    whole_date = whole_date_of_reading(reading)
+    if whole_date and (kind == "numeric") != (whole_date == DATE_AND_TIME):
+        expected = "numeric" if whole_date == DATE_AND_TIME else "integer"
+        raise InputError(f"column {name!r}: read={reading!r} goes with an {expected} column")
     common["missing_codes"] = _parse_missing_codes(name, spec, choices["missing"])
+    common["form"] = _parse_form(name, spec, kind)
     if kind == "categorical":
         column = _parse_categorical_column(name, spec, common)
     elif "other" in (choices["out_of_range"], choices["missing"]):
@@ -233,6 +256,7 @@ def _parse_column(name: Any, spec: Any) -> Column:
         if "same" in spec:
             raise InputError(f'column {name!r}: "same" goes with categories alone')
         column = Column(**common, **_parse_bounds_and_edges(name, kind, spec))
+        check_round_trip(column)
     if column.size > MAX_COLUMN_CELLS:
         raise InputError(
             f"column {name!r}: {column.size} values are more than {MAX_COLUMN_CELLS}; use fewer "
@@ -354,6 +378,21 @@ def _parse_missing_codes(name: str, spec: Json, missing: str) -> tuple:
     return tuple(codes)
 
 
+def _parse_form(name: str, spec: Json, kind: str) -> str:
+    """Return the form in which a column's dates or numbers are written."""
+    form = spec.get("form", "")
+    if not isinstance(form, str) or not is_valid_unicode(form):
+        raise InputError(
+            f'column {name!r}: form must be a text, such as "DD.MM.YYYY" or "€ 1.000,00"'
+        )
+    if form and kind == "categorical":
+        raise InputError(
+            f"column {name!r}: form goes with numbers and dates; categories are written as values "
+            "has them"
+        )
+    return form
+
+
 def _parse_values(name: str, spec: Json) -> tuple:
     _check_value_keys(name, spec, ("values",))
     values = spec.get("values")
@@ -380,56 +419,89 @@ def _parse_values(name: str, spec: Json) -> tuple:
 
 def _parse_bounds_and_edges(name: str, kind: str, spec: Json) -> Json:
     """Return the low, high and edges of a numeric or integer column."""
+    is_date = bool(whole_date_of_reading(spec.get("read", "")))
     if "size" in spec:
-        _check_value_keys(name, spec, ("size",))
-        size = spec["size"]
-        if kind != "integer" or type(size) is not int or size < 1:
-            raise InputError(
-                f"column {name!r}: size={size!r} must be a whole number ≥ 1 of an integer column"
-            )
-        return {"low": 0, "high": size - 1}
+        return _parse_size(name, kind, spec, is_date)
     if spec.get("edges") is not None:
-        _check_value_keys(name, spec, ("edges",))
-        edges = spec["edges"] if isinstance(spec["edges"], list) else []
-        numbers = [_parse_number(name, "edges", e) for e in edges]
-        if len(numbers) < 2 or (np.diff(numbers) <= 0).any():
-            raise InputError(
-                f"column {name!r}: edges must be at least two increasing numbers, not "
-                f"{spec['edges']!r}"
-            )
+        edges = _parse_edges(name, spec, is_date)
     else:
         _check_value_keys(name, spec, ("low", "high", "bins"))
-        low = _parse_number(name, "low", spec.get("low"))
-        high = _parse_number(name, "high", spec.get("high"))
-        bins = spec.get("bins")
+        low = _parse_number(name, "low", spec.get("low"), spec)
+        high = _parse_number(name, "high", spec.get("high"), spec)
         if not low < high and not (kind == "integer" and low == high):
-            raise InputError(f"column {name!r}: low={low:g} must be below high={high:g}")
-        if kind == "integer" and bins is None:
+            raise InputError(
+                f"column {name!r}: low={spec['low']} must be below high={spec['high']}"
+            )
+        if kind == "integer" and spec.get("bins") is None:
             if low != int(low) or high != int(high):
                 raise InputError(
                     f"column {name!r}: low={low:g} and high={high:g} must be whole numbers"
                 )
             return {"low": int(low), "high": int(high)}
-        if type(bins) is not int or not 1 <= bins <= MAX_COLUMN_CELLS:
-            raise InputError(
-                f"column {name!r}: bins={bins!r} is outside 1..{MAX_COLUMN_CELLS}; give bins or "
-                "edges"
-            )
-        numbers = [float(e) for e in np.linspace(low, high, bins + 1)]
-        if (np.diff(numbers) <= 0).any():
-            raise InputError(f"column {name!r}: bins={bins} are too many for {low:g}..{high:g}")
+        edges = _edges_of_bins(name, spec, low, high, is_date)
     if kind == "integer":
-        first, after_last = whole_number_bins(numbers)
-        is_empty = after_last <= first
-        if is_empty.any():
-            bin_index = int(is_empty.argmax())
-            raise InputError(
-                f"column {name!r}: the bin from {numbers[bin_index]:g} to "
-                f"{numbers[bin_index + 1]:g} holds no whole "
-                "number;"
-                " use fewer bins"
-            )
-    return {"low": numbers[0], "high": numbers[-1], "edges": tuple(numbers)}
+        _check_bins_hold_whole_numbers(name, edges)
+    return {"low": edges[0], "high": edges[-1], "edges": tuple(edges)}
+
+
+def _parse_size(name: str, kind: str, spec: Json, is_date: bool) -> Json:
+    """Return the bounds of a column of the codes 0 to size − 1."""
+    _check_value_keys(name, spec, ("size",))
+    size = spec["size"]
+    if kind != "integer" or is_date or type(size) is not int or size < 1:
+        raise InputError(
+            f"column {name!r}: size={size!r} must be a whole number ≥ 1 of an integer column"
+        )
+    return {"low": 0, "high": size - 1}
+
+
+def _parse_edges(name: str, spec: Json, is_date: bool) -> list[float]:
+    """Return stated edges, of which the last day may be a bin of its own."""
+    _check_value_keys(name, spec, ("edges",))
+    stated = spec["edges"] if isinstance(spec["edges"], list) else []
+    edges = [_parse_number(name, "edges", edge, spec) for edge in stated]
+    is_last_day_alone = is_date and len(edges) > 1 and edges[-2] == edges[-1]
+    if is_last_day_alone and spec["kind"] == "integer":
+        edges[-1] += 0.5  # so that the bin begins and ends with this day
+    if len(edges) < 2 or (np.diff(edges) <= 0).any():
+        raise InputError(
+            f"column {name!r}: edges must be at least two increasing numbers, not {stated!r}"
+        )
+    return edges
+
+
+def _edges_of_bins(name: str, spec: Json, low: float, high: float, is_date: bool) -> list[float]:
+    """Return the edges of equally wide bins, or in a column of dates of years or months."""
+    bins = spec.get("bins")
+    if is_date and isinstance(bins, str) and bins in STEP_BY_WORD:
+        per_day = SECONDS_PER_DAY if spec["kind"] == "numeric" else 1
+        return calendar_edges(STEP_BY_WORD[bins], low, high, per_day)
+    if type(bins) is not int or not 1 <= bins <= MAX_COLUMN_CELLS:
+        advice = f", or bins that are {', '.join(STEP_BY_WORD)}" if is_date else ""
+        raise InputError(
+            f"column {name!r}: bins={bins!r} is outside 1..{MAX_COLUMN_CELLS}; give bins or "
+            f"edges{advice}"
+        )
+    edges = [float(edge) for edge in np.linspace(low, high, bins + 1)]
+    if is_date:
+        edges = [low, *(float(math.ceil(edge)) for edge in edges[1:-1]), high]
+    if (np.diff(edges) <= 0).any():
+        raise InputError(
+            f"column {name!r}: bins={bins} are too many for {spec['low']}..{spec['high']}"
+        )
+    return edges
+
+
+def _check_bins_hold_whole_numbers(name: str, edges: list[float]) -> None:
+    """Raise InputError for a bin without a whole number."""
+    first, after_last = whole_number_bins(edges)
+    is_empty = after_last <= first
+    if is_empty.any():
+        i = int(is_empty.argmax())
+        raise InputError(
+            f"column {name!r}: the bin from {edges[i]:g} to {edges[i + 1]:g} holds no whole "
+            "number; use fewer bins"
+        )
 
 
 def _check_value_keys(name: str, spec: Json, allowed_keys: Texts) -> None:
@@ -449,11 +521,15 @@ def _parse_choice(name: str, spec: Json, key: str, choices: Texts, default: str 
     return value
 
 
-def _parse_number(name: str, key: str, value: Any) -> float:
+def _parse_number(name: str, key: str, value: Any, spec: Json) -> float:
+    """Return a bound or an edge: a number, or in a column of dates that of a day or a time."""
     if value is None:
         raise InputError(
             f"column {name!r}: {key} is not given; bounds are public, so a person must fill them in"
         )
+    whole_date = whole_date_of_reading(spec.get("read", ""))
+    if whole_date:
+        return _parse_date_bound(name, key, value, has_time=whole_date == DATE_AND_TIME)
     if (
         isinstance(value, bool)
         or not isinstance(value, (int, float))
@@ -463,3 +539,18 @@ def _parse_number(name: str, key: str, value: Any) -> float:
             f"column {name!r}: {key}={repr(value)[:40]} is not a finite number in -1e15..1e15"
         )
     return float(value)
+
+
+def _parse_date_bound(name: str, key: str, value: Any, *, has_time: bool) -> float:
+    """Return the number of a day, or of the second that a time begins with."""
+    min_chars = len("2020-12-31")
+    max_chars = len("2020-12-31T18:30:00") if has_time else min_chars
+    is_text = isinstance(value, str) and min_chars <= len(value) <= max_chars
+    period = parse_period(value) if is_text else None
+    if period is None:
+        example = "2020-12-31T18:30" if has_time else "2020-12-31"
+        raise InputError(
+            f"column {name!r}: {key}={repr(value)[:40]} is not written as {example}, as days of a "
+            "schema are"
+        )
+    return float(period[0]) if has_time else period[0] / SECONDS_PER_DAY

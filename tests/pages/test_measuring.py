@@ -235,7 +235,11 @@ def test_decimal_commas_are_read_where_the_schema_says_so_and_the_records_stay_a
     app = opened(COMMAS.encode())
     mine = table(app)
     assert mine.frame["pay"].iloc[1] == "1,5"
-    assert mine.schema["columns"]["pay"] == {"kind": "numeric", "read": "amount, decimal comma"}
+    assert mine.schema["columns"]["pay"] == {
+        "kind": "numeric",
+        "read": "amount, decimal comma",
+        "form": "1000,0",
+    }
     assert "numbers like 1.234,50" in list(app.dataframe[0].value["what it is"])
     numbers = binned("numeric", 0, 300, missing="category", out_of_range="clip")
     mine.set_schema({"columns": {"pay": numbers | {"unreadable": "missing"}}, "measured": ["pay"]})

@@ -52,11 +52,20 @@ SCHEMA = {
         "kind": "numeric",
         "edges": [0, 1, 5.25, 100, 5000, 10**6],
         "read": "amount, decimal comma",
+        "form": "€ 1.000,00 kg",
     }
     | TOLERANT,
     "word": LISTED,
     "who": LISTED | {"values": ["90", "12", "00", "(other)"], "read": "first 2 characters"},
-    "day": integer(1990, 2030, read="year of y-m-d") | TOLERANT,
+    "day": {
+        "kind": "integer",
+        "low": "1990-01-01",
+        "high": "2030-12-31",
+        "bins": "months",
+        "read": "date of y-m-d",
+        "form": "D. Mon YYYY",
+    }
+    | TOLERANT,
 }
 DOMAIN = domain_of(SCHEMA)
 STRICT = domain_of({"whole": integer(0, 9)})
@@ -106,6 +115,9 @@ HOSTILE = st.sampled_from(
         "=1+1",
         "9" * 400,
         "2020-13-45",
+        "2.000,50 kg",
+        "€ 7 kg kg",
+        "5. May 2021",
         "1/2",
     ]
 )

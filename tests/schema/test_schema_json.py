@@ -241,12 +241,13 @@ def test_a_peeked_schema_is_marked_and_encodes_its_own_table(frame):
 
 
 @parametrize_false_true("peek")
-def test_free_text_is_left_out_and_a_day_is_read_by_its_year(peek):
+def test_free_text_is_left_out_and_a_day_is_itself(peek):
     texts = [f"story {i} of more than forty characters, unlike all others" for i in range(40)]
     days = pd.to_datetime(["2020-01-01", "2021-06-30"] * 20)
     proposal = propose_schema(pd.DataFrame({"x": texts, "day": days}), peek=peek)
     assert set(proposal.columns) == {"day"}
-    assert proposal.columns["day"]["read"] == "year of y-m-d"
+    assert proposal.columns["day"]["read"] == "date of y-m-d"
+    assert proposal.columns["day"]["form"] == "YYYY-MM-DD"
     assert list(proposal.names_by_reason.values()) == [["x"]]
     for kind in ("date", "text"):
         with expect_error("column 'x': .*leave the column out"):

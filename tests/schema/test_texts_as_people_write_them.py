@@ -17,10 +17,12 @@ from dpcore.schema.cell_text import MISSING_TEXTS
 from dpcore.schema.column_readings import (
     AMOUNT_WITH_COMMA,
     AMOUNT_WITH_POINT,
+    DATE_AND_TIME,
     DATE_READINGS,
     READINGS,
     parse_cell_number,
     reads_categories,
+    whole_date_of_reading,
 )
 from dpcore.schema.date_texts import DATE_ORDERS, parse_date
 from dpcore.schema.schema_json import domain_from_json, domain_to_json
@@ -188,6 +190,11 @@ def column_read(reading):
     if reads_categories(reading):
         more |= {"missing": "other", "out_of_range": "other", "same": {"Male": ["M", "é", "Mon"]}}
         return column_from_entry(**categorical("Male", "20", "(other)", **more))
+    whole_date = whole_date_of_reading(reading)
+    if whole_date:
+        kind = "numeric" if whole_date == DATE_AND_TIME else "integer"
+        days = {"kind": kind, "low": "1930-01-01", "high": "2005-12-31", "bins": 5}
+        return column_from_entry(**days | TOLERANT | more)
     low, high = (1930, 2005) if reading in DATE_READINGS else (-10, 90)
     return column_from_entry(**integer(low, high, bins=5) | TOLERANT | more)
 

@@ -203,8 +203,9 @@ def _numeric_findings(
         low = int(low)
         high = int(high) - 1
     elif last == first + 1:
+        measured_column = column.column_of_bins([low, high])
         return ColumnFindings(
-            column.column_of_bins([low, high]), f"{low:g} to {high:g}, one bin; {beyond_text}"
+            measured_column, f"{_range_text(measured_column)}, one bin; {beyond_text}"
         )
     numbers = tree_counts.edges[first:last]
     counts = tree_counts.rising_counts(first, last)
@@ -228,9 +229,9 @@ def _binned_findings(
     """
     low = bins["edges"][0] if "edges" in bins else bins["low"]
     high = bins["edges"][-1] if "edges" in bins else bins["high"]
-    range_text = f"{low:g} to {high:g}"
     if "edges" not in bins and "bins" not in bins:
-        return ColumnFindings(column.column_of_integers(low, high), f"{range_text}; {beyond_text}")
+        measured_column = column.column_of_integers(low, high)
+        return ColumnFindings(measured_column, f"{_range_text(measured_column)}; {beyond_text}")
     edges = bins.get("edges")
     bins_text = "bins that follow the counts"
     if edges is None:
@@ -241,7 +242,12 @@ def _binned_findings(
     crowded_text = ""
     if counts.any() and max_bin_share(numbers, counts, np.array(edges)) > MAX_BIN_SHARE:
         crowded_text = f"{CROWDED_BIN_NOTE}; "
-    return ColumnFindings(
-        column.column_of_bins([float(edge) for edge in edges]),
-        f"{range_text}, {len(edges) - 1} {bins_text}; {crowded_text}{beyond_text}",
-    )
+    measured_column = column.column_of_bins([float(edge) for edge in edges])
+    bin_count = len(measured_column.edges) - 1
+    range_text = f"{_range_text(measured_column)}, {bin_count} {bins_text}"
+    return ColumnFindings(measured_column, f"{range_text}; {crowded_text}{beyond_text}")
+
+
+def _range_text(column: Column) -> str:
+    """Return the ends of a measured column in words."""
+    return " to ".join(map(column.number_text, column.bounds))

@@ -8,7 +8,11 @@ the data.
     "sex":    {"kind": "categorical", "values": ["Female", "Male"]},
     "age":    {"kind": "integer", "low": 17, "high": 90, "bins": 8, "out_of_range": "clip"},
     "income": {"kind": "numeric", "edges": [0, 10000, 30000, 100000], "missing": "category"},
-    "joined": {"kind": "integer", "low": 2000, "high": 2030, "bins": 6, "read": "year of d/m/y"}},
+    "joined": {"kind": "integer", "low": 2000, "high": 2030, "bins": 6, "read": "year of d/m/y"},
+    "visit":  {"kind": "integer", "low": "2019-01-01", "high": "2023-12-31", "bins": "quarters",
+               "read": "date of d/m/y", "form": "DD.MM.YYYY"},
+    "fee":    {"kind": "numeric", "low": 0, "high": 5000, "bins": 10,
+               "read": "amount, decimal comma", "form": "€ 1.000,00"}},
    "constraints": [
     {"impossible": {"age": {"to": 17}, "sex": ["Male"]}},
     {"within": ["city", "county"], "which": {"Lyon": "Rhône"}},
@@ -21,6 +25,17 @@ is read first: year, month, weekday or hour of y-m-d, d/m/y or m/d/y; "amount, d
 character", "first 2 characters" and so on, up to 6. Two digits of a year mean the century of the
 stated range. "missing_codes": [-9, 99] count as missing, "same": {"Male": ["M", "m"]} says which
 texts are one value. A plain file {"name": size, ...} of integer codes works too.
+
+A date itself is read as "date of d/m/y", or, of kind "numeric", as "date and time of d/m/y". Its
+low, high and edges are days (2020-12-31) or times (2020-12-31T18:30), the last of the days
+included; its bins are a number or years, quarters, months, weeks, days.
+
+"form" says how dates and numbers are written, in the table and in synthetic rows. Of dates: YYYY or
+YY, MM or M, DD or D, Mon or Month (Jan or January; MON, mon; Month[de] for Januar), hh or h, mm,
+ss, AM, as in "DD.MM.YYYY", "Mon D, YYYY" or "M/D/YY h:mm AM"; without a form, digits in the order
+in which they are read. Of numbers: 1000 as the column writes it, with its signs, the digits after
+the point (# for one that is left out where it is 0) and its unit, as in "1,000.00", "€ 1.000,00",
+"1000.## kg"; where minus does not come first, it is -1000: "(1,000.00)" or "1000-".
 
 Constraints say which combinations cannot occur. {"from": 20, "to": 29} names the bins that lie
 wholly there, null the missing values. No synthetic row breaks a constraint. A real row that breaks

@@ -13,7 +13,7 @@ import zipfile
 from itertools import combinations, pairwise
 from typing import Any
 
-from .json_claims import SCHEMA_CHECK, strict_json
+from .json_claims import SCHEMA_CHECK, bound_number, strict_json
 from .origin_words import EARLIER_RELEASE, REAL_DATA, THIS_RELEASE, describe_bounds
 from .recount import RELATIVE_TOLERANCE, cost_texts, odds_bound, require, right_guess_chance
 from .release_folder import (
@@ -126,13 +126,15 @@ def _check_schema(folder: ReleaseFolder) -> None:
             range_keys[0] in ({"values"}, {"edges"}, {"low", "high"}),
             f"column {name[:80]!r} has no one range",
         )
-        edges = column.get("edges", [])
+        edges = [bound_number(edge) for edge in column.get("edges", [])]
+        if len(edges) > 1 and type(column["edges"][-1]) is str and edges[-2] == edges[-1]:
+            edges.pop()  # the last bin is one day, with which it begins and ends
         require(
             all(a < b for a, b in pairwise(edges)),
             f"column {name[:80]!r}: its edges do not rise",
         )
         if "low" in column:
-            ends = (column["low"], column["high"])
+            ends = (bound_number(column["low"]), bound_number(column["high"]))
             require(
                 all(end == int(end) for end in ends) and ends[0] <= ends[1],
                 f"column {name[:80]!r}: low and high",
@@ -497,7 +499,7 @@ def _column_size(column: dict) -> int:
     elif "edges" in column:
         value_count = len(column["edges"]) - 1
     else:
-        value_count = int(column["high"]) - int(column["low"]) + 1
+        value_count = int(bound_number(column["high"])) - int(bound_number(column["low"])) + 1
     return value_count + (1 if column["missing"] == "category" else 0)
 
 

@@ -30,6 +30,7 @@ MAX_COUNT = 10**18
 MAX_ODDS = 1.1e304  # e^700, where it is cut off
 HASH_PATTERN = re.compile(r"[0-9a-f]{64}")
 LEDGER_ID_PATTERN = re.compile(r"[0-9a-f]{16}")
+DAY_PATTERN = re.compile(r"\d{4}-\d\d-\d\d(T\d\d:\d\d(:\d\d)?)?")  # of a column of dates
 TIME_PATTERN = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\+00:00")
 
 ValueCheck = Callable[
@@ -258,6 +259,16 @@ def check_any_json(value: Any, field_path: str) -> None:
         text_check(MAX_TEXT_CHARS)(value, field_path)
 
 
+def bound_number(bound: Any) -> float:
+    """Return a bound of a column as a number: of a day or time, in days; WrongError for none."""
+    if type(bound) is not str:
+        return bound
+    try:
+        return (datetime.fromisoformat(bound) - datetime(1970, 1, 1)).total_seconds() / 86_400
+    except ValueError:
+        raise WrongError(f"{bound[:40]!r} is no day") from None
+
+
 HASH_CHECK = text_check(pattern=HASH_PATTERN)
 FLAG_CHECK = choice_check(True, False)
 LONG_TEXT_CHECK = text_check(MAX_TEXT_CHARS)
@@ -268,7 +279,7 @@ SHARE_CHECK = number_check(0, 1)
 SHARE_RANGE_CHECK = list_check(SHARE_CHECK, min_count=2, max_count=2)
 VALUE_CHECK = any_check(number_check(-math.inf, math.inf), FLAG_CHECK, LONG_TEXT_CHECK)
 SETTING_CHECK = any_check(number_check(-1e300, 1e300), FLAG_CHECK, LONG_TEXT_CHECK)
-BOUND_CHECK = number_check(-1e15, 1e15)
+BOUND_CHECK = any_check(number_check(-1e15, 1e15), text_check(pattern=DAY_PATTERN))
 ACCOUNTING_CHECK = choice_check(*ACCOUNTINGS)
 COLUMN_CHECK = object_check(
     {
@@ -286,6 +297,7 @@ COLUMN_CHECK = object_check(
         "unreadable": text_check(),
         "missing_codes": list_check(VALUE_CHECK, min_count=1),
         "same": mapping_check(list_check(LONG_TEXT_CHECK), MAX_LIST_ITEMS),
+        "form": text_check(),
     },
 )
 SCHEMA_CHECK = object_check(

@@ -15,9 +15,12 @@ from ..column_readings import (
     AMOUNT_READINGS,
     ANY_CASE,
     AS_WRITTEN,
+    DATE_AND_TIME,
+    WHOLE_DATES,
     casefold_text,
     category_of_cell,
     parse_cell_number,
+    whole_date_of_reading,
 )
 from ..column_texts import ColumnTexts
 from ..date_texts import (
@@ -26,8 +29,12 @@ from ..date_texts import (
     has_two_digit_year,
     parse_date,
 )
-from ..schema_json import MAX_NUMBER
+from ..forms.calendar_numbers import SECONDS_PER_DAY
+from ..forms.number_form import parse_number_form
+from ..schema_json import MAX_NUMBER, domain_from_json
+from .date_bounds import round_date_bounds
 from .identifiers import natural_sort_key
+from .infer_form import infer_form
 from .infer_schema import MAX_CATEGORIES, UNREADABLE_AS_MISSING, ColumnGuess, calendar_entry
 from .rounded_bounds import round_bounds
 from .scales import order_on_scale
@@ -38,7 +45,7 @@ def infer_guessed_entry(guess: ColumnGuess, cells: pd.Series) -> Json:
 
     Raises InputError if that gives no cells.
     """
-    entry = guess.initial_entry
+    entry = guess.entry_from_rows
     inferred = infer_column_from_data(
         guess.name,
         cells,
@@ -46,8 +53,10 @@ def infer_guessed_entry(guess: ColumnGuess, cells: pd.Series) -> Json:
         entry.get("read", AS_WRITTEN),
         unreadable=guess.unreadable,
         missing_codes=guess.missing_codes,
+        form=entry.get("form", ""),
     )
-    return entry | inferred
+    form = inferred.get("form")
+    return {key: value for key, value in entry.items() if key != "form" or form} | inferred
 
 
 def infer_column_from_data(
@@ -58,12 +67,15 @@ def infer_column_from_data(
     *,
     unreadable: bool = False,
     missing_codes: Sequence[object] = (),
+    form: str = "",
 ) -> Json:
     """Return the schema entry of one column, with values or bounds and bins from the rows.
 
     Values are in their natural order, in that of a scale as Low and High, or in that of an ordered
     column of Parquet; bounds and bins are round. With `unreadable`, texts that are no number count
-    as missing, as `missing_codes` do.
+    as missing, as `missing_codes` do. Without a `form` it is the one in which most of the texts are
+    written.
+
     Raises InputError if that gives no cells: dates and texts as they are, no value, too many
     different ones.
     """
@@ -78,7 +90,10 @@ def infer_column_from_data(
         return calendar | policy | (UNREADABLE_AS_MISSING if unreadable else {})
     if kind == "categorical":
         return spec | {"values": _category_values(name, cells, column_texts)} | policy
-    return spec | _number_bounds(name, column_texts, kind, unreadable=unreadable) | policy
+    form = form or infer_form(column_texts)
+    bounds = _number_bounds(name, column_texts, kind, form, unreadable=unreadable)
+    entry = spec | bounds | policy
+    return entry | {"form": form} if form and _is_column(name, entry | {"form": form}) else entry
 
 
 def _without_codes(column_texts: ColumnTexts, missing_codes: Sequence[object]) -> ColumnTexts:
@@ -115,12 +130,25 @@ def _category_values(name: str, cells: pd.Series, column_texts: ColumnTexts) -> 
     return [*ordered_values, *(value for value in in_natural_order if value not in categories)]
 
 
-def _number_bounds(name: str, column_texts: ColumnTexts, kind: str, *, unreadable: bool) -> Json:
+def _is_column(name: str, entry: Json) -> bool:
+    """Return whether an entry describes a column, so that its form fits bounds and reading."""
+    try:
+        domain_from_json({"columns": {name: entry}})
+    except InputError:
+        return False
+    return True
+
+
+def _number_bounds(
+    name: str, column_texts: ColumnTexts, kind: str, form: str, *, unreadable: bool
+) -> Json:
     """Return kind, bounds and bins of a column of numbers; InputError where some are none."""
+    whole_date = whole_date_of_reading(column_texts.read)
+    texts = column_texts.texts
+    if form and not whole_date:
+        texts = tuple(map(parse_number_form(form).bare_number_text, texts))
     first_year = _likely_first_year(column_texts)
-    numbers = np.array(
-        [parse_cell_number(text, column_texts.read, first_year) for text in column_texts.texts]
-    )
+    numbers = np.array([parse_cell_number(text, column_texts.read, first_year) for text in texts])
     counts = column_texts.counts
     spec: Json = {}
     if unreadable:
@@ -133,6 +161,9 @@ def _number_bounds(name: str, column_texts: ColumnTexts, kind: str, *, unreadabl
             f"column {name!r}: its values are not all numbers up to {MAX_NUMBER:g}; choose "
             "another kind"
         )
+    if whole_date:
+        per_day = SECONDS_PER_DAY if whole_date == DATE_AND_TIME else 1
+        return spec | {"kind": kind} | round_date_bounds(numbers, counts, per_day)
     whole = kind == "integer" and bool((numbers == np.floor(numbers)).all())
     spec["kind"] = "integer" if whole else "numeric"
     spec |= round_bounds(numbers, counts, whole=whole)
@@ -182,7 +213,9 @@ def _likely_first_year(column_texts: ColumnTexts) -> int:
     """
     part, _, order = column_texts.read.partition(" of ")
     short_texts = [
-        text for text in column_texts.texts if part == "year" and has_two_digit_year(text)
+        text
+        for text in column_texts.texts
+        if part in ("year", *WHOLE_DATES) and has_two_digit_year(text)
     ]
     days = [parse_date(text, order) for text in short_texts]
     years = sorted({day.year % YEARS_OF_TWO_DIGITS for day in days if day})

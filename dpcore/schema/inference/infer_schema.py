@@ -16,10 +16,13 @@ import pandas as pd
 
 from ...core.types import Array, Json, Texts, frozen, value_object
 from ..amount_texts import has_limit_sign
+from ..cell_text import canonical_text
 from ..column_readings import (
     AMOUNT_READINGS,
     ANY_CASE,
     AS_WRITTEN,
+    DATE,
+    DATE_AND_TIME,
     DATE_PARTS,
     PREFIX_LENGTHS,
     WEEKDAYS,
@@ -28,6 +31,7 @@ from ..column_readings import (
     compose_accents,
     parse_cell_number,
     reads_categories,
+    whole_date_of_reading,
 )
 from ..column_texts import ColumnTexts
 from ..date_texts import (
@@ -35,6 +39,8 @@ from ..date_texts import (
     EIGHT_DIGITS_PATTERN,
     parse_date,
 )
+from ..forms.calendar_numbers import SECONDS_PER_DAY
+from ..forms.number_form import parse_number_form
 from ..schema_json import MAX_NUMBER
 from ..text_format import ROW_NUMBER_NAME
 from .identifiers import (
@@ -50,6 +56,7 @@ from .identifiers import (
     looks_like_identifier,
     normalize_header,
 )
+from .infer_form import find_unit, infer_form
 from .missing_codes import find_missing_codes
 from .rounded_bounds import MAX_BIN_SHARE, YEAR_RANGE
 from .scales import order_on_scale
@@ -78,6 +85,7 @@ MAX_CODE_DECIMALS = 2  # digits after the point, as in 250.01 of ICD-9
 CODE_NUMBER_TEXT = re.compile("[A-Za-z]{0,5}[-_ ]?[0-9]{3,}")  # as P-0001
 REPEATED_ID_TEXT = re.compile("([A-Za-z]{2,5}|[A-Za-z][-_])[0-9]{3,}")  # as PED054, not as ICD
 MAX_PREFIX_CATEGORIES = 100  # categories that the first characters of codes are offered for
+TYPES_OF_DAYS = ("datetime64", "datetime", "date")  # as pandas calls those of cells
 DATE_COLUMN = "date"
 TEXT_COLUMN = "text"
 UNREADABLE_AS_MISSING = {"missing": "category", "unreadable": "missing"}
@@ -110,6 +118,8 @@ class ColumnGuess:
     spellings one value. `date_parts` are those of them that are the same in every order of dates.
     If it is `unreadable`, a few texts stand beside its numbers or days, and count as missing; so do
     its `missing_codes`, as -9 and 99. `ordered` categories are few numbers, or words on a scale.
+    `form` is how its dates or numbers seem to be written, and `whole_date` the reading that keeps a
+    date whole, where there is only one.
     """
 
     name: str
@@ -121,20 +131,34 @@ class ColumnGuess:
     unreadable: bool = False
     ordered: bool = False
     missing_codes: tuple[int | float, ...] = ()
+    form: str = ""
+    whole_date: str = ""
 
     @property
     def initial_entry(self) -> Json:
         """The first schema entry for the guess: kind and reading, without values.
 
-        Of the readings of dates and codes it is the first one.
+        Of the readings of codes it is the first one. Of those of dates it is the date itself, or
+        its first part that differs where everybody knows the values of that, as of months.
         """
+        reading = self.other_readings[0] if self.other_readings else ""
+        return self._entry_read_as(reading if calendar_entry(reading) else self.whole_date)
+
+    @property
+    def entry_from_rows(self) -> Json:
+        """The entry whose values or bounds are taken from the rows: of a date it is the date."""
+        return self._entry_read_as(self.whole_date)
+
+    def _entry_read_as(self, date_reading: str) -> Json:
         if self.kind == DATE_COLUMN or self.exclusion == "code":
-            entry = {**initial_column_entry(self.other_readings[0])}
+            entry = {**initial_column_entry(date_reading or self.other_readings[0])}
         else:
             kind = "categorical" if self.kind == TEXT_COLUMN else self.kind
             entry: Json = {"kind": kind}
             if self.read:
                 entry["read"] = self.read
+        if self.form and (self.kind != DATE_COLUMN or entry["read"] == self.whole_date):
+            entry["form"] = self.form
         if self.ordered:
             entry["ordered"] = True
         if self.unreadable:
@@ -172,7 +196,10 @@ def _guess_unordered_column(name: str, cells: pd.Series) -> ColumnGuess:
     constant = len(distinct_texts) == 1 and not column_texts.empty_count
     if name == ROW_NUMBER_NAME and _all_differ(column_texts) and not constant:
         return ColumnGuess(name, "categorical", exclusion="distinct")
-    date_guess = _guess_date(name, header, column_texts, constant)
+    has_days = pd.api.types.infer_dtype(cells, skipna=True) in TYPES_OF_DAYS
+    date_guess = _guess_date(
+        name, header, _without_midnights(column_texts) if has_days else column_texts, constant
+    )
     if date_guess is not None:
         return date_guess
     numbers = _parse_as_numbers(column_texts)
@@ -182,6 +209,11 @@ def _guess_unordered_column(name: str, cells: pd.Series) -> ColumnGuess:
     if numbers is None or is_code or _has_leading_zeros(column_texts):
         return _guess_categorical(name, header, column_texts, constant)
     return _guess_numbers(name, header, column_texts, numbers, constant)
+
+
+def _without_midnights(column_texts: ColumnTexts) -> ColumnTexts:
+    """Return the texts of days that a file has as days, each as its day alone."""
+    return replace(column_texts, texts=tuple(map(canonical_text, column_texts.texts)))
 
 
 def counts_rows(name: str, cells: pd.Series) -> bool:
@@ -199,13 +231,15 @@ def counts_rows(name: str, cells: pd.Series) -> bool:
 class NumberTexts:
     """A column's texts read as numbers (r,) with their counts (r,), some of them left out.
 
-    `unreadable` says whether a few words stand beside them.
+    `unreadable` says whether a few words stand beside them, `unit_form` the form of one unit that
+    is beside all of them, and that the reading does not know.
     """
 
     read: str
     numbers: Array
     counts: Array
     unreadable: bool
+    unit_form: str = ""
 
     @property
     def are_whole(self) -> bool:
@@ -235,20 +269,20 @@ def _guess_date(
     if not orders:
         return None
     parts = _informative_parts_first(orders, texts, column_texts)
+    whole_date = DATE_AND_TIME if _has_times(texts, orders[0]) else DATE
+    whole_reading = f"{whole_date} of {orders[0]}"
     unambiguous_parts = tuple(part for part in parts if _is_unambiguous(part, orders))
-    if constant:
-        exclusion = "constant"
-    elif BIRTH_DATE_HEADER.fullmatch(header):
-        exclusion = "birth"
-    else:
-        exclusion = "" if parts[0] in unambiguous_parts else "date"
     return ColumnGuess(
         name,
         DATE_COLUMN,
-        exclusion=exclusion,
-        other_readings=tuple(f"{part} of {order}" for order in orders for part in parts),
-        date_parts=unambiguous_parts,
+        exclusion=_date_exclusion(header, constant, parts[0] in unambiguous_parts),
+        other_readings=tuple(
+            f"{part} of {order}" for order in orders for part in (*parts, whole_date)
+        ),
+        date_parts=(*unambiguous_parts, whole_date) if len(orders) == 1 else unambiguous_parts,
         unreadable=unreadable,
+        form=infer_form(replace(column_texts, read=whole_reading)),
+        whole_date=whole_reading if len(orders) == 1 else "",
     )
 
 
@@ -286,6 +320,15 @@ def _largest_share(reading: str, texts: Sequence[str], column_texts: ColumnTexts
     return max(rows_by_value.values()) / rows_by_value.total()
 
 
+def _date_exclusion(header: str, constant: bool, is_unambiguous: bool) -> str:
+    """Return why a column of days is set aside, a key of EXCLUSION_REASONS or nothing."""
+    if constant:
+        return "constant"
+    if BIRTH_DATE_HEADER.fullmatch(header):
+        return "birth"
+    return "" if is_unambiguous else "date"
+
+
 def _guess_numbers(
     name: str, header: str, column_texts: ColumnTexts, numbers: NumberTexts, constant: bool
 ) -> ColumnGuess:
@@ -294,10 +337,11 @@ def _guess_numbers(
     kind = "integer" if whole else "numeric"
     if constant:
         return ColumnGuess(name, kind, read=numbers.read, exclusion="constant")
+    form = numbers.unit_form or infer_form(replace(column_texts, read=numbers.read))
     codes = find_missing_codes(numbers.numbers, numbers.counts)
     few_count = len(set(numbers.numbers.tolist()) - set(codes))
     min_rows = max(MIN_INFORMATIVE_ROWS, MIN_ROWS_PER_FEW_NUMBERS * few_count)
-    is_as_written = numbers.read == AS_WRITTEN and not numbers.unreadable
+    is_as_written = numbers.read == AS_WRITTEN and not (numbers.unreadable or numbers.unit_form)
     if (
         (whole or _are_plain_decimals(column_texts))
         and is_as_written
@@ -313,6 +357,7 @@ def _guess_numbers(
         exclusion=exclusion,
         unreadable=numbers.unreadable,
         missing_codes=tuple(int(code) if whole else code for code in codes),
+        form=form,
     )
 
 
@@ -343,8 +388,13 @@ def initial_column_entry(reading: str) -> Json:
 
     It holds what is known without the rows.
     """
+    kind = "integer"
+    if reads_categories(reading):
+        kind = "categorical"
+    elif whole_date_of_reading(reading) == DATE_AND_TIME:
+        kind = "numeric"
     return calendar_entry(reading) or {
-        "kind": "categorical" if reads_categories(reading) else "integer",
+        "kind": kind,
         "read": reading,
     }
 
@@ -372,12 +422,21 @@ def _nearly_all_differ(column_texts: ColumnTexts) -> bool:
 def _fitting_date_orders(texts: Sequence[str]) -> Texts:
     """Return the orders of day, month and year that fit every text.
 
-    Day before month comes first; none if no order fits all, and where the order is plain only one.
+    Day before month comes first; none if no order fits all, and where the order is plain, or makes
+    no difference, only one.
     """
     fitting_orders = tuple(
         order for order in DATE_ORDERS if texts and all(_plausible_date(t, order) for t in texts)
     )
-    return fitting_orders[:1] if fitting_orders[:1] == ("y-m-d",) else fitting_orders
+    readings = {tuple(parse_date(text, order) for text in texts) for order in fitting_orders}
+    is_plain = fitting_orders[:1] == ("y-m-d",) or len(readings) == 1
+    return fitting_orders[:1] if is_plain else fitting_orders
+
+
+def _has_times(texts: Sequence[str], order: str) -> bool:
+    """Return whether the texts say different times of the day."""
+    seconds = [parse_cell_number(text, f"{DATE_AND_TIME} of {order}") for text in texts]
+    return len({second % SECONDS_PER_DAY for second in seconds}) > 1
 
 
 def _plausible_date(text: str, order: str) -> bool:
@@ -423,12 +482,24 @@ def _parse_as_numbers(column_texts: ColumnTexts) -> NumberTexts | None:
         return None
     digit_texts = _texts_with_digits(column_texts, MIN_INFORMATIVE_ROWS)
     for texts, has_words in ((column_texts.texts, False), (digit_texts, True)):
-        for read in (AS_WRITTEN, *AMOUNT_READINGS):
-            numbers = np.array([parse_cell_number(text, read) for text in texts])
-            if len(texts) and (np.abs(numbers) <= MAX_NUMBER).all():
-                count_by_text = dict(zip(column_texts.texts, column_texts.counts, strict=True))
-                counts = np.array([count_by_text[text] for text in texts])
-                return NumberTexts(read, numbers, counts, has_words)
+        unit_form = find_unit(texts)
+        for form in ("", unit_form) if unit_form else ("",):
+            number_texts = _read_numbers(column_texts, texts, form)
+            if number_texts is not None:
+                return replace(number_texts, unreadable=has_words)
+    return None
+
+
+def _read_numbers(column_texts: ColumnTexts, texts: Sequence[str], form: str) -> NumberTexts | None:
+    """Return texts as numbers by the first reading that fits all, without the unit of a form."""
+    bare_texts = [*map(parse_number_form(form).bare_number_text, texts)] if form else texts
+    for read in (AS_WRITTEN, *AMOUNT_READINGS):
+        numbers = np.array([parse_cell_number(text, read) for text in bare_texts])
+        if len(texts) and (np.abs(numbers) <= MAX_NUMBER).all():
+            count_by_text = dict(zip(column_texts.texts, column_texts.counts, strict=True))
+            counts = np.array([count_by_text[text] for text in texts])
+            unit_form = infer_form(replace(column_texts, read=read)) if form else ""
+            return NumberTexts(read, numbers, counts, False, unit_form or form)
     return None
 
 

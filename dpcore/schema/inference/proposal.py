@@ -14,7 +14,7 @@ from ...core.errors import InputError
 from ...core.types import Json, ProgressCallback, Texts, ignore_progress, value_object
 from ..amount_texts import has_limit_sign
 from ..column import Column
-from ..column_readings import AMOUNT_READINGS
+from ..column_readings import AMOUNT_READINGS, whole_date_of_reading
 from ..column_texts import ColumnTexts
 from ..schema_json import domain_from_json
 from .infer_column import infer_guessed_entry
@@ -91,6 +91,8 @@ def reading_notes(guess: ColumnGuess, cells: pd.Series) -> Texts:
     if guess.missing_codes:
         codes = ", ".join(f"{code:g}" for code in guess.missing_codes)
         notes.append(f"{codes} count as missing; drop missing_codes if they are numbers")
+    if guess.form:
+        notes.append(f"written as {guess.form}, and synthetic rows are so, too")
     if guess.unreadable:
         notes.append("words beside its numbers or days count as missing")
     if guess.read in AMOUNT_READINGS:
@@ -126,4 +128,6 @@ def _with_nulls(entry: Json) -> Json:
         return {**entry, "values": entry.get("values")}
     bounds = {"low": entry.get("low"), "high": entry.get("high")}
     bins = {"bins": TARGET_BIN_COUNT} if entry["kind"] == "numeric" else {}
+    if whole_date_of_reading(entry.get("read", "")):
+        bins = {"bins": "months"}
     return {**entry, **bounds, **bins}

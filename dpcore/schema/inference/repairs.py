@@ -42,6 +42,17 @@ PEEKING_FIXES = frozenset(
 )  # repairs that write into the schema what the rows say
 
 
+KEPT_STATEMENTS = (
+    "ordered",
+    "missing",
+    "out_of_range",
+    "unreadable",
+    "same",
+    "missing_codes",
+    "form",
+)
+
+
 @value_object
 class ColumnProblem:
     """A problem with a column, and its repairs, best first.
@@ -140,18 +151,22 @@ def repair_column(name: str, cells: pd.Series, entry: Any, fix: str) -> Json | N
         reading,
         unreadable=unreadable,
         missing_codes=codes if isinstance(codes, list) else (),
+        form=_form_of_entry(name, entry, cells),
     )
     combined = _policies_of_entry(entry) | _keep_user_bounds(inferred, entry)
     return inferred if _parse_column_entry(name, combined)[0] is None else combined
 
 
+def _form_of_entry(name: str, entry: Json, cells: pd.Series) -> str:
+    """Return the form that an entry states, or the one guessed of a column that is so read."""
+    guess = guess_column(name, cells)
+    is_as_guessed = entry.get("read", AS_WRITTEN) == (guess.whole_date or guess.read)
+    return str(entry.get("form") or (guess.form if is_as_guessed else ""))
+
+
 def _policies_of_entry(entry: Json) -> Json:
     """Return the parts of an entry that the user chose: its policies."""
-    return {
-        key: value
-        for key, value in entry.items()
-        if key in ("ordered", "missing", "out_of_range", "unreadable", "same", "missing_codes")
-    }
+    return {key: value for key, value in entry.items() if key in KEPT_STATEMENTS}
 
 
 def _keep_user_bounds(inferred: Json, entry: Json) -> Json:

@@ -4,6 +4,8 @@ Both kinds of schema, looked up and measured with noise, get their edges here.
 """
 
 import math
+from collections.abc import Callable
+from functools import partial
 
 import numpy as np
 
@@ -23,6 +25,7 @@ ROWS_PER_QUANTILE_BIN = 10  # fewer would make edges that say what single rows h
 CUT_TOLERANCE = 0.35  # of a bin's share of rows, by which a round edge may miss a quantile
 EQUALITY_TOLERANCE = 1e-12  # relative distance up to which two numbers count as one
 ROWS_PER_OUTLIER = 200  # one row in this many may lie far outside the bounds
+RoundBetween = Callable[[float, float], float]  # the roundest number in (low, high]
 
 
 @value_object
@@ -52,7 +55,7 @@ def round_bounds(numbers: Array, counts: Array, *, whole: bool) -> Json:
     than these from each other are counted in the outermost bins: one outlier does not swallow a
     column.
     """
-    ends = _bounds_without_outliers(numbers, counts)
+    ends = bounds_without_outliers(numbers, counts)
     return round_bins(numbers, counts, ends, whole=whole) | {"out_of_range": "clip"}
 
 
@@ -91,12 +94,28 @@ def round_bins(
     target = goal.count
     if not goal.by_quantiles:
         target = min(target, max(int(total) // ROWS_PER_QUANTILE_BIN, MIN_QUANTILE_BINS))
-    edges = _quantile_edges(np.clip(numbers, low, high), counts, bounds, whole, target)
+    round_between = partial(roundest_number, whole=whole)
+    clipped = np.clip(numbers, low, high)
+    edges = _quantile_edges(clipped, counts, bounds, round_between, target)
     is_better = goal.by_quantiles or max_bin_share(numbers, counts, np.array(edges)) <= even_share
     if len(edges) <= 2 or not is_better:
         return even_bins
     number_type = int if whole else float
     return {"edges": [number_type(edge) for edge in edges]}
+
+
+def better_edges(
+    numbers: Array, counts: Array, even_edges: Array, round_between: RoundBetween
+) -> list[float]:
+    """Return edges that follow the quantiles where they show more than even ones; else none."""
+    even_share = max_bin_share(numbers, counts, even_edges)
+    is_small = counts.sum() < MIN_ROWS_FOR_QUANTILES
+    if even_share <= (MAX_BIN_SHARE if is_small else MAX_EVEN_BIN_SHARE):
+        return []
+    bounds = float(even_edges[0]), float(even_edges[-1])
+    edges = _quantile_edges(numbers, counts, bounds, round_between, TARGET_BIN_COUNT)
+    is_better = len(edges) > 2 and max_bin_share(numbers, counts, np.array(edges)) <= even_share
+    return edges if is_better else []
 
 
 def max_bin_share(numbers: Array, counts: Array, edges: Array) -> float:
@@ -138,7 +157,11 @@ def _round_bounds_and_bin_count(
 
 
 def _quantile_edges(
-    numbers: Array, counts: Array, bounds: tuple[float, float], whole: bool, target: int
+    numbers: Array,
+    counts: Array,
+    bounds: tuple[float, float],
+    round_between: RoundBetween,
+    target: int,
 ) -> list[float]:
     """Return round edges between the bounds, with about as many rows in each of `target` bins.
 
@@ -154,19 +177,19 @@ def _quantile_edges(
     for i in range(1, target):
         first = np.searchsorted(shares, (i - CUT_TOLERANCE) / target)
         last = np.searchsorted(shares, (i + CUT_TOLERANCE) / target)
-        cuts.add(_edge_between(values, int(min(first, last - 1)), int(last), whole))
+        cuts.add(_edge_between(values, int(min(first, last - 1)), int(last), round_between))
     for i in np.flatnonzero(weights > MAX_EVEN_BIN_SHARE * total).tolist():
         cuts |= {
-            _edge_between(values, i - 1, i, whole),
-            _edge_between(values, i, i + 1, whole),
+            _edge_between(values, i - 1, i, round_between),
+            _edge_between(values, i, i + 1, round_between),
         }
     low, high = bounds
     edges = [low, *sorted(cut for cut in cuts if low < cut < high), high]
-    return _split_crowded_bins(edges, values, weights, whole)
+    return _split_crowded_bins(edges, values, weights, round_between)
 
 
 def _split_crowded_bins(
-    edges: list[float], values: Array, weights: Array, whole: bool
+    edges: list[float], values: Array, weights: Array, round_between: RoundBetween
 ) -> list[float]:
     """Return the edges with one more in every bin of too many rows that has two values."""
     limit = MAX_BIN_SHARE * weights.sum()
@@ -181,21 +204,21 @@ def _split_crowded_bins(
         cumulative = np.cumsum(weights[indices])
         distance = np.abs(cumulative[:-1] - cumulative[-1] / 2)
         last_below = int(indices[int(distance.argmin())])
-        edge = _edge_between(values, last_below, last_below + 1, whole)
+        edge = _edge_between(values, last_below, last_below + 1, round_between)
         if edge in edges:
             break
         edges = sorted([*edges, edge])
     return edges
 
 
-def _edge_between(values: Array, below: int, above: int, whole: bool) -> float:
+def _edge_between(values: Array, below: int, above: int, round_between: RoundBetween) -> float:
     """Return the roundest number above one of the values and at most another one.
 
     Positions beyond the ends stand for the end itself.
     """
     low = values[below] if below >= 0 else values[0] - 1
     high = values[min(above, len(values) - 1)]
-    return roundest_number(float(low), float(high), whole=whole)
+    return round_between(float(low), float(high))
 
 
 def roundest_number(low: float, high: float, *, whole: bool) -> float:
@@ -223,7 +246,7 @@ def roundest_number(low: float, high: float, *, whole: bool) -> float:
     return high
 
 
-def _bounds_without_outliers(numbers: Array, counts: Array) -> tuple[float, float]:
+def bounds_without_outliers(numbers: Array, counts: Array) -> tuple[float, float]:
     """Return the least and the largest number that are not outliers.
 
     They lie within a width of the narrowest range that leaves out a few rows.

@@ -13,8 +13,8 @@ from dpcore.schema.column_readings import (
     AMOUNT_WITH_POINT,
     DATE_READINGS,
     PREFIX_LENGTHS,
-    reads_categories,
 )
+from dpcore.schema.forms.calendar_numbers import STEP_BY_WORD
 from dpcore.schema.inference.infer_schema import initial_column_entry
 from dpcore.schema.partial_schema import PRIVATE, is_private_entry, private_entry
 
@@ -34,16 +34,17 @@ for _sign, _read in (("1,234.50", AMOUNT_WITH_POINT), ("1.234,50", AMOUNT_WITH_C
         f"whole numbers like {_sign[:5]}": ("integer", _read),
     }
 READING_BY_TEXT |= {
-    _read: ("categorical" if reads_categories(_read) else "integer", _read)
+    _read: (initial_column_entry(_read)["kind"], _read)
     for _read in (*DATE_READINGS, *PREFIX_LENGTHS)
 }
 TEXT_BY_READING = {reading: text for text, reading in READING_BY_TEXT.items()}
 # what an entry says beside its values, kept while it is the same kind and reading
-KEPT_KEYS = ("ordered", "unreadable", "missing_codes", "same")
-NUMBER_PATTERN = r"-?[0-9.]+(?:e[-+]?[0-9]+)?"
+KEPT_KEYS = ("ordered", "unreadable", "missing_codes", "same", "form")
+DAY_PATTERN = r"[0-9]{4}-[0-9]{2}-[0-9]{2}(?:T[0-9:]{5,8})?"
+NUMBER_PATTERN = rf"{DAY_PATTERN}|-?[0-9.]+(?:e[-+]?[0-9]+)?"
 RANGE_PATTERN = re.compile(
     rf"(?P<low>{NUMBER_PATTERN})? *(?:to|–|\.\.\.?) *(?P<high>{NUMBER_PATTERN})?(?:[,;]? "
-    r"*(?P<bins>[0-9]+) groups)?"
+    rf"*(?:(?P<bins>[0-9]+) groups|(?P<steps>{'|'.join(STEP_BY_WORD)})))?"
 )
 
 
@@ -89,6 +90,7 @@ def public_values_text(spec: dict[str, Any]) -> str:
             _exact_text(spec[key]) if spec.get(key) is not None else "" for key in ("low", "high")
         ]
         bins = f"{spec['bins']} groups" if spec.get("bins") else ""
+        bins = bins.removesuffix(" groups") if spec.get("bins") in STEP_BY_WORD else bins
         return ", ".join(filter(None, [f"{ends[0]} to {ends[1]}" if any(ends) else "", bins]))
     return json.dumps(spec)
 
@@ -157,11 +159,13 @@ def _parse_range(name: str, text: str) -> dict[str, Any]:
         text, split, cuts = text.partition(f", {GROUPS_BEGIN_TEXT}")
         match = RANGE_PATTERN.fullmatch(text)
         groups = match.groupdict()  # type: ignore[union-attr]
-        ends = {key: float(end) for key, end in groups.items() if end}
+        steps = groups.pop("steps")
+        ends = {key: _number_or_day(end) for key, end in groups.items() if end}
         if split:
-            return {
-                "edges": [ends["low"], *map(float, cuts.replace(",", " ").split()), ends["high"]]
-            }
+            cut_texts = cuts.replace(",", " ").split()
+            return {"edges": [ends["low"], *map(_number_or_day, cut_texts), ends["high"]]}
+        if steps:
+            return ends | {"bins": steps}
         return ends | ({"bins": int(ends["bins"])} if "bins" in ends else {})
     except (ValueError, AttributeError, KeyError):
         quoted_text = repr(text[:60])
@@ -169,5 +173,11 @@ def _parse_range(name: str, text: str) -> dict[str, Any]:
         raise InputError(f"column {name!r}: {quoted_text} is no range; {advice}") from None
 
 
-def _exact_text(number: float) -> str:
+def _number_or_day(text: str) -> float | str:
+    return text if re.fullmatch(DAY_PATTERN, text) else float(text)
+
+
+def _exact_text(number: float | str) -> str:
+    if isinstance(number, str) and re.fullmatch(DAY_PATTERN, number):
+        return number
     return repr(float(number)).removesuffix(".0")

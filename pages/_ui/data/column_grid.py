@@ -9,7 +9,7 @@ import streamlit as st
 
 from dpcore.core.job import StatusCallback
 from dpcore.core.provenance import Provenance
-from dpcore.schema.column_readings import DATE_PARTS, DATE_READINGS, PREFIX_LENGTHS
+from dpcore.schema.column_readings import DATE_PARTS, DATE_READINGS, PREFIX_LENGTHS, WHOLE_DATES
 from dpcore.schema.inference import repairs
 from dpcore.schema.inference.infer_schema import ColumnGuess, initial_column_entry
 from dpcore.schema.inference.repairs import ColumnProblem
@@ -247,6 +247,8 @@ def _state_text(
         missing = [*map(str, codes if isinstance(codes, list) else ()), *missing_words]
         if missing:
             parts.append(f"counted as missing: {', '.join(map(printable_text, missing))}")
+        if spec.get("form"):
+            parts.append(f"written as {printable_text(spec['form'])}")
         if has_crowded_bin:
             parts.append(CROWDED_BIN_NOTE)
     return "; ".join(parts)
@@ -363,6 +365,6 @@ def _date_reading(guess: ColumnGuess, date_part: str) -> str:
 
     A value of `date_part` that is no part of a date is returned unchanged.
     """
-    if date_part not in DATE_PARTS:
+    if date_part not in (*WHOLE_DATES, *DATE_PARTS):
         return date_part
     return date_part + " of " + guess.other_readings[0].partition(" of ")[2]

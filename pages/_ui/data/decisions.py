@@ -15,7 +15,7 @@ from dpcore.core.provenance import Provenance
 from dpcore.core.types import value_object
 from dpcore.data.privacy_unit import ROW_COUNT_NOTICE
 from dpcore.release.evidence.card import OUTSIDE_PROMISE, PEEKED_CAVEAT
-from dpcore.schema.column_readings import ANY_CASE, DATE_PARTS
+from dpcore.schema.column_readings import ANY_CASE, DATE_PARTS, WHOLE_DATES
 from dpcore.schema.inference import repairs
 from dpcore.schema.inference.identifiers import header_names_one_person
 from dpcore.schema.inference.infer_schema import DATE_COLUMN, ColumnGuess
@@ -307,7 +307,7 @@ def optional_decisions(current: Table) -> Iterator[Decision]:
             "dates, which are too detailed",
             {
                 f"Use the {p}": p
-                for p in DATE_PARTS
+                for p in (*WHOLE_DATES, *DATE_PARTS)
                 if all(_can_use_part(guess, p, entries) for guess in dates)
             },
             _guess_names(dates),

@@ -30,15 +30,36 @@ SCHEMA = {
             "same": {"Male": ["M", "m"]},
             "ordered": True,
         },
+        "fee": {
+            "kind": "numeric",
+            "edges": [0, 10, 2000],
+            "read": "amount, decimal comma",
+            "form": "€ 1.000,00",
+        },
+        "left": {
+            "kind": "integer",
+            "low": "2001-01-01",
+            "high": "2001-12-31",
+            "bins": "months",
+            "read": "date of d/m/y",
+            "form": "D.M.YY",
+        },
+        "seen": {
+            "kind": "numeric",
+            "edges": ["2001-01-01", "2001-01-01T12:30", "2001-01-03"],
+            "read": "date and time of y-m-d",
+        },
         "born": {"kind": "integer", "low": 1940, "high": 1999, "read": "year of d/m/y"},
     },
     "file": {"delimiter": ";", "header": 2, "skip_end": 1, "spaces": "after"},
 }
 INPUT_ONLY_KEYS = {"bins", "size"}  # which a schema that is written says by edges, low and high
 ROWS = "".join(
-    f"{20 + i % 60 if i % 9 else -9};{'MmF'[i % 3]};1.2.{40 + i % 50}\n" for i in range(300)
+    f"{20 + i % 60 if i % 9 else -9};{'MmF'[i % 3]};1.2.{40 + i % 50};€ 1.{i:03d},50;3.{1 + i % 9}.01;"
+    "2001-01-02\n"
+    for i in range(300)
 )
-TEXT = f"Staff\nage;sex;born\n{ROWS}Total;300;\n"
+TEXT = f"Staff\nage;sex;born;fee;left;seen\n{ROWS}Total;300;\n"
 
 
 def test_a_schema_that_states_all_that_one_can_is_known_to_the_verifier():

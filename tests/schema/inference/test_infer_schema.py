@@ -149,21 +149,32 @@ def test_spellings_and_orders_of_days_are_offered():
         for name in ("answer", "when", "born")
     }
     assert offers["answer"] == (ANY_CASE,)
-    assert offers["when"] == ("month of y-m-d", "weekday of y-m-d"), "in one year"
+    assert offers["when"] == (
+        "month of y-m-d",
+        "weekday of y-m-d",
+        "date of y-m-d",
+    ), "in one year"
     times = guess_column("t", pd.Series(["2020-05-04 10:00", "2020-05-18 11:00"]))
-    assert times.other_readings == ("hour of y-m-d",), "on a weekday of a month"
+    assert times.other_readings == ("hour of y-m-d", "date and time of y-m-d"), (
+        "on a weekday of a month"
+    )
     assert offers["born"][0] == "year of d/m/y"
     both = guess_column("d", pd.Series(["1/2/2020", "3/4/2022"])).other_readings
-    assert (both[0], both[-1]) == ("year of d/m/y", "weekday of m/d/y"), "a person must say which"
+    assert (both[0], both[-1]) == ("year of d/m/y", "date of m/d/y"), "a person must say which"
     american = guess_column("d", pd.Series(["1/22/2020", "3/4/2021"])).other_readings
     assert american[0] == "year of m/d/y"
-    assert len(american) == 3
+    assert len(american) == 4
 
 
 def test_a_part_of_days_that_shows_something_comes_first():
     days = pd.Series([f"2020-{1 + i % 12:02d}-03" for i in range(N)] + ["2021-01-03"])
     guess = guess_column("day", days)
-    assert guess.other_readings == ("month of y-m-d", "weekday of y-m-d", "year of y-m-d")
+    assert guess.other_readings == (
+        "month of y-m-d",
+        "weekday of y-m-d",
+        "year of y-m-d",
+        "date of y-m-d",
+    )
     either = days.map(lambda day: f"{day[5:7]}/02/{day[:4]}")
     assert guess_column("day", either).other_readings[0] == "year of d/m/y", "of both orders"
 
@@ -237,7 +248,8 @@ def test_a_few_words_beside_many_numbers_count_as_missing():
     days = guess_column("some days", cells_of("some days"))
     assert days.initial_entry == {
         "kind": "integer",
-        "read": "year of y-m-d",
+        "read": "date of y-m-d",
+        "form": "YYYY-MM-DD",
         "unreadable": "missing",
         "missing": "category",
     }

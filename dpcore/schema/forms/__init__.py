@@ -1,0 +1,1 @@
+"""How a column's dates and numbers are written, as its schema states it."""
