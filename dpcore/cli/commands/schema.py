@@ -44,7 +44,7 @@ from typing import Any
 import pandas as pd
 
 from ... import Budget, InputError, read_json
-from ...data.readers import load_table
+from ...data.readers import LoadedTable, load_table
 from ...data.table_shape import Doubt
 from ...queries.parse_queries import join_column_names
 from ...release.ledger.ledger_store import LedgerStore
@@ -78,7 +78,7 @@ from ..table_arguments import table_request_fields
 SLOW_CELL_COUNT = 10_000_000  # cells that take seconds to look at
 
 ARGUMENTS = (
-    argument("table", "TABLE", "a .csv, .tsv or .parquet file"),
+    argument("table", "TABLE", "a text, Excel, Parquet, SPSS, Stata or SAS file"),
     argument("--epsilon", None, f"{EPSILON_HELP}, with --private", type=finite_number),
     argument("--delta", None, f"{DELTA_HELP}, with --private", type=finite_number),
     argument("--file", "JSON", 'how a text file is written: \'{"encoding": "windows-1252"}\''),
@@ -99,7 +99,7 @@ def execute(args: Namespace) -> None:
     if args.epsilon is not None or args.delta is not None or args.ledger:
         raise InputError("--epsilon, --delta and --ledger go with --private")
     table = load_table(args.table, stated=_stated_settings(args))
-    proposal = _proposed_schema(table.frame, args)
+    proposal = _proposed_schema(table, args)
     schema = proposal.to_json()
     file_format = table.format.to_json()
     if file_format:
@@ -159,11 +159,12 @@ def _print_proposal_notes(proposal: Proposal, frame: pd.DataFrame) -> None:
             print_message("note", f"column {name!r}: {note}")
 
 
-def _proposed_schema(frame: pd.DataFrame, args: Namespace) -> Proposal:
+def _proposed_schema(table: LoadedTable, args: Namespace) -> Proposal:
     """Return the proposed schema, with progress by columns after a first line.
 
     Progress where even one column takes long.
     """
+    frame = table.frame
     rows, columns = frame.shape
     if frame.size >= SLOW_CELL_COUNT:
         print_message(
@@ -176,7 +177,9 @@ def _proposed_schema(frame: pd.DataFrame, args: Namespace) -> Proposal:
         progress.show(lambda seconds: f"{done:,} of {columns:,} columns done, {seconds:.0f} s")
 
     try:
-        return propose_schema(frame, peek=args.peek, progress=show_progress)
+        return propose_schema(
+            frame, peek=args.peek, stated=table.stated_columns, progress=show_progress
+        )
     except InputError as error:
         raise InputError(f"{args.table}: {error}") from None
     except MemoryError:

@@ -38,6 +38,8 @@ def infer_guessed_entry(guess: ColumnGuess, cells: pd.Series) -> Json:
     Raises InputError if that gives no cells.
     """
     entry = guess.initial_entry
+    if "values" in entry:
+        return entry | _unlisted_values(guess, cells, entry)
     inferred = infer_column_from_data(
         guess.name,
         cells,
@@ -47,6 +49,24 @@ def infer_guessed_entry(guess: ColumnGuess, cells: pd.Series) -> Json:
         missing_codes=guess.missing_codes,
     )
     return entry | inferred
+
+
+def _unlisted_values(guess: ColumnGuess, cells: pd.Series, entry: Json) -> Json:
+    """Return the values of an entry with those that the file does not name, and missing ones.
+
+    Raises InputError if too many are not named.
+    """
+    column_texts = ColumnTexts.from_series(cells).without_missing_markers
+    column_texts = _without_codes(column_texts, guess.missing_codes)
+    named = set(entry["values"])
+    unlisted = {category_of_cell(text) for text in column_texts.texts}.difference(named)
+    if len(unlisted) > MAX_CATEGORIES:
+        raise InputError(
+            f"column {guess.name!r}: {len(unlisted)} values without a label are more than "
+            f"{MAX_CATEGORIES}; leave it out, or group its values"
+        )
+    values = [*entry["values"], *sorted(unlisted, key=natural_sort_key)]
+    return {"values": values} | _missing_policy(column_texts.empty_count)
 
 
 def infer_column_from_data(

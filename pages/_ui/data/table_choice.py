@@ -11,6 +11,11 @@ from streamlit.runtime.uploaded_file_manager import DeletedFile
 
 from dpcore import InputError, read_json
 from dpcore.core.types import Json
+from dpcore.data.readers import readable_table_endings
+from dpcore.data.statistics_files.statistics_file import (
+    INSTALL_COMMAND,
+    is_statistics_reader_installed,
+)
 from dpcore.schema.text_format import DELIMITER_NAMES, ENCODING_NAMES
 
 from ..components import inline_container
@@ -79,7 +84,7 @@ def choose_table() -> Table:
     with inline_container(key="choose"):
         st.file_uploader(
             "Upload a table",
-            ["csv", "tsv", "txt", "xlsx", "parquet"],
+            [ending.removeprefix(".") for ending in readable_table_endings()],
             key="upload",
             on_change=_take_upload,
             help=UPLOAD_STORAGE_TEXT.format(here=server_label()),
@@ -97,6 +102,11 @@ def choose_table() -> Table:
         server_tables.draw_server_tables()
         if visible_table().uploaded:
             st.button("Forget my table", on_click=forget_table, type="tertiary")
+    if not is_statistics_reader_installed():
+        st.caption(
+            "Files of SPSS, Stata and SAS cannot be read yet. Whoever runs the app can add that: "
+            f"`{INSTALL_COMMAND}`"
+        )
     if is_public_host():
         st.warning(
             "This server can be reached by others, and whoever runs it can see what you upload. "
