@@ -14,13 +14,21 @@ from typing import BinaryIO
 from ..schema.text_format import (
     DELIMITER_NAMES,
     FIRST_LINE,
+    NO_HEADER,
     SPACES_AFTER_DELIMITER,
     SPACES_BETWEEN_COLUMNS,
     TextFormat,
     encoding_name,
 )
 from .file_kinds import check_file_kind
-from .table_shape import MAX_END_LINES, MAX_SHAPE_LINES, Doubt, ShapeGuess, guess_lines
+from .table_shape import (
+    MAX_END_LINES,
+    MAX_PART_LINES,
+    MAX_SHAPE_LINES,
+    Doubt,
+    ShapeGuess,
+    guess_lines,
+)
 from .text_file import (
     READ_SIZE,
     TEXT_ENDING,
@@ -68,7 +76,8 @@ def guess_text_format(
         format = replace(format, encoding=encoding)
     check_file_kind(file, TEXT_ENDING, encoding=format.encoding)
     lines = _first_lines(file, format)
-    if not any(lines):
+    first_lines = lines[:MAX_SHAPE_LINES]
+    if not any(first_lines):
         return ShapeGuess(format, tuple(doubts))
     separator = SEPARATOR_LINE.fullmatch(lines[0])
     names_line = 0
@@ -79,9 +88,9 @@ def guess_text_format(
         stated |= {"header", "delimiter"}
         names_line = 1
     if not {"delimiter", "spaces"} & stated:
-        format, more_doubts = _guess_separators(lines[names_line:], format, ending)
+        format, more_doubts = _guess_separators(first_lines[names_line:], format, ending)
         doubts += more_doubts
-    if "spaces" not in stated and any(map(QUOTE_AFTER_SPACE.search, lines)):
+    if "spaces" not in stated and any(map(QUOTE_AFTER_SPACE.search, first_lines)):
         format = replace(format, spaces=SPACES_AFTER_DELIMITER)
         text = "the spaces between a delimiter and a quote are left out"
         doubts.append(Doubt("space_before_quote", text, {"spaces": ""}))
@@ -99,16 +108,25 @@ def _guess_text_lines(
     """Return the guess with the header and the end; the delimiter is kept if rows showed it."""
     delimiter = format.delimiter or _shown_delimiter(lines, format, ending)
     known_format = replace(format, delimiter=delimiter)
-    if any(line and not cell_texts(line, known_format) for line in lines):
+    if any(line and not cell_texts(line, known_format) for line in lines[:MAX_SHAPE_LINES]):
         return ShapeGuess(format, tuple(doubts))  # values hold line breaks
     cells = [_cells_of_line(line, known_format) for line in lines]
     end_cells = [_cells_of_line(line, known_format) for line in _last_lines(file, format)]
     guess = guess_lines(format, cells, end_cells, stated)
     guessed_format = guess.format
-    has_stated_lines = guessed_format.header != FIRST_LINE
-    if has_stated_lines and guessed_format.spaces != SPACES_BETWEEN_COLUMNS:
-        guessed_format = replace(guessed_format, delimiter=delimiter)
-    return replace(guess, format=guessed_format, doubts=(*doubts, *guess.doubts))
+    more_doubts = guess.doubts
+    if guessed_format.spaces != SPACES_BETWEEN_COLUMNS:
+        more_doubts = [_with_delimiter(doubt, delimiter) for doubt in guess.doubts]
+        if guessed_format.header != FIRST_LINE:
+            guessed_format = replace(guessed_format, delimiter=delimiter)
+    return replace(guess, format=guessed_format, doubts=(*doubts, *more_doubts))
+
+
+def _with_delimiter(doubt: Doubt, delimiter: str) -> Doubt:
+    """Return a doubt whose statement names the delimiter, where it says that no line does."""
+    if doubt.statement.get("header") != NO_HEADER:
+        return doubt
+    return replace(doubt, statement={**doubt.statement, "delimiter": delimiter})
 
 
 def _guess_encoding(file: BinaryIO) -> tuple[str, list[Doubt]]:
@@ -193,7 +211,7 @@ def _first_lines(file: BinaryIO, format: TextFormat) -> list[str]:
     finally:
         pieces.close()
         file.seek(0)
-    return text.split("\n", MAX_SHAPE_LINES)[:MAX_SHAPE_LINES]
+    return text.split("\n", MAX_PART_LINES)[:MAX_PART_LINES]
 
 
 def _last_lines(file: BinaryIO, format: TextFormat) -> list[str]:

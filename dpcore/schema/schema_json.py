@@ -58,12 +58,18 @@ FILE_CHOICES_BY_KEY = {
     "spaces": [SPACES_AS_WRITTEN, SPACES_AFTER_DELIMITER, SPACES_BETWEEN_COLUMNS],
 }
 MAX_FILE_LINE = 1_000_000  # number of the line that holds the names, and of lines left out
-FILE_COUNT_LIMITS = {"width": (1, MAX_COLUMNS), "skip_end": (0, MAX_FILE_LINE)}
+MAX_HEADER_LINES = 5  # that hold the names together
+FILE_COUNT_LIMITS = {
+    "width": (1, MAX_COLUMNS),
+    "skip_end": (0, MAX_FILE_LINE),
+    "header_lines": (1, MAX_HEADER_LINES),
+}
 FILE_KEYS = (
     "delimiter",
     "encoding",
     "line_breaks",
     "header",
+    "header_lines",
     "width",
     "skip_end",
     "spaces",
@@ -168,6 +174,13 @@ def text_format_from_json(entry: Any) -> TextFormat:
     settings = {name: _parse_file_setting(name, value) for name, value in entry.items()}
     if "width" in settings and settings.get("header") != NO_HEADER:
         raise InputError('"file": width goes with header "none"; the names say how many there are')
+    line_count = settings.get("header_lines", 1)
+    header = settings.get("header", FIRST_LINE)
+    if line_count > 1 and (isinstance(header, str) or header < line_count):
+        raise InputError(
+            '"file": header_lines says how many lines hold the names, header the number of the '
+            f'last one: "header": {line_count}, "header_lines": {line_count}'
+        )
     if settings.get("spaces") == SPACES_BETWEEN_COLUMNS and settings.get("delimiter"):
         raise InputError('"file": spaces "between" separate the columns; leave the delimiter out')
     return TextFormat(**settings)

@@ -16,7 +16,7 @@ from dpcore.data.statistics_files.statistics_file import (
     INSTALL_COMMAND,
     is_statistics_reader_installed,
 )
-from dpcore.schema.text_format import DELIMITER_NAMES, ENCODING_NAMES
+from dpcore.schema.text_format import DELIMITER_NAMES, ENCODING_NAMES, NO_HEADER
 
 from ..components import inline_container
 from ..jobs.table_changes import (
@@ -174,6 +174,8 @@ def draw_reading_doubts(current: Table) -> None:
 
 def _reading_text(settings: Json) -> str:
     """Return what a click does that reads a file with these settings, in words."""
+    if settings.get("header") == NO_HEADER:
+        return "No, line 1 is a row"
     if "header" in settings:
         return f"No, line {settings['header']} holds the names"
     if "skip_end" in settings:

@@ -69,9 +69,54 @@ FILE_CASES = {
             ["age", "sex", "pay", "tax"],
             *([*row, str(10 * place), "3"] for place, row in enumerate(PEOPLE)),
         ],
-        {"header": 2, "delimiter": ","},
+        {"header": 2, "header_lines": 2, "delimiter": ","},
         {"two_line_header"},
-        {**AGES, "pay": ["0", "10", "20", "30", "40", "50"], "tax": ["3"] * 6},
+        {
+            "Persons / age": AGES["age"],
+            "Persons / sex": AGES["sex"],
+            "Money / pay": ["0", "10", "20", "30", "40", "50"],
+            "Money / tax": ["3"] * 6,
+        },
+    ),
+    "one group of names under a title": FileCase(
+        [
+            ["Income in the register"],
+            ["", "", "2019", "", "all"],
+            ["age", "sex", "men", "women", ""],
+            *([*row, str(place), "3", "9"] for place, row in enumerate(PEOPLE)),
+        ],
+        {"header": 3, "header_lines": 2, "delimiter": ","},
+        {"two_line_header"},
+        {
+            **AGES,
+            "2019 / men": [*"012345"],
+            "2019 / women": ["3"] * 6,
+            "all": ["9"] * 6,
+        },
+    ),
+    "names that are repeated below": FileCase(
+        [["age", "sex"], *PEOPLE, ["age", "sex"], *PEOPLE],
+        {},
+        {"parts"},
+        {name: [*cells, name, *cells] for name, cells in AGES.items()},
+    ),
+    "other names above numbers": FileCase(
+        [["x", "y"], *(["1", "2"] for _ in range(5)), ["u", "v"], ["3", "4"]],
+        {},
+        {"parts"},
+        {"x": [*"11111u3"], "y": [*"22222v4"]},
+    ),
+    "texts alone, and a value of line 1 below": FileCase(
+        [["town", "Lyon"], *([f"t{place}", "Paris"] for place in "123456789"), ["t0", "Lyon"]],
+        {},
+        {"header"},
+        {"town": [f"t{place}" for place in "1234567890"], "Lyon": ["Paris"] * 9 + ["Lyon"]},
+    ),
+    "texts alone with names": FileCase(
+        [["name", "town"], *(["a", "Paris"] for _ in range(9))],
+        {},
+        set(),
+        {"name": ["a"] * 9, "town": ["Paris"] * 9},
     ),
     "years as names": FileCase(
         [["land", "2019", "2020", "2021"], *(["N", "1", "2", place] for place in "3456")],
@@ -97,11 +142,23 @@ TEXT_CASES = {
         {"spaces": "after"},
         {"name": ["A"] * 3, "city": ["Springfield, IL"] * 3},
     ),
+    "another table below": (
+        "age,sex\n" + ROWS_OF_TEXT.format(",") + "\npay,tax\n7,x\n",
+        {},
+        {"age": [*AGES["age"], "pay", "7"], "sex": [*AGES["sex"], "tax", "x"]},
+    ),
     "title without its empty cells": (
         "Persons in the register\nage;sex\n" + ROWS_OF_TEXT.format(";"),
         {"delimiter": ";", "header": 2},
         AGES,
     ),
+}
+DOUBTED_LINES = {  # a part of the doubt about each file
+    "names that are repeated below": "line 8 repeats the names",
+    "other names above numbers": "line 7 looks like names",
+    "two lines of names": "lines 1 to 2 are read as the names, joined as in 'Persons / age'",
+    "one group of names under a title": "lines 2 to 3 are read as the names, joined as in",
+    "texts alone, and a value of line 1 below": "is line 1 the names?",
 }
 ENCODING_CASES = {
     "cp1251": "город;возраст\nМосква;88\nКазань;51\n",
