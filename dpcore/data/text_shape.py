@@ -6,7 +6,7 @@ A release guesses nothing: it follows the statement "file" of the schema.
 import codecs
 import re
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from typing import BinaryIO
@@ -21,6 +21,7 @@ from ..schema.text_format import (
     encoding_name,
 )
 from .file_kinds import check_file_kind
+from .latin_letters import ALPHABETS_BY_ENCODING, alphabet_share
 from .table_shape import (
     MAX_END_LINES,
     MAX_PART_LINES,
@@ -44,13 +45,17 @@ MAX_END_BYTES = 20_000  # of a file's end that is looked at
 MAX_SHOWN_CHARS = 60  # of a line that a person checks by eye
 MIN_EVEN_SHARE = 0.9  # of lines that a delimiter cuts into as many cells
 USUAL_ENCODING = "windows-1252"
+OTHER_ENCODING = "cp1250"  # the one to try where only the usual one is likely
 LIKELY_ENCODINGS = (  # those that tables are written in
     *("cp1252", "cp1250", "cp1251", "cp1253", "cp1254", "cp1255", "cp1256", "cp1257", "cp874"),
     *("koi8_r", "cp866", "cp850", "gb18030", "big5", "cp932", "euc_jp", "cp949", "mac_roman"),
 )
 MAX_DISORDER = 0.4  # of a reading, in the measure of charset-normalizer
 CLOSE_SCORE = 0.05  # difference of its scores that decides nothing
-WORD_PATTERN = re.compile(rb'[^\s,;|"0-9]+')
+MIN_ALPHABET_SHARE = 0.9  # of a text's letters that are of one language
+CLOSE_SHARE = 0.02  # difference of these shares that decides nothing
+MIN_MIXED_SHARE = 0.7  # of letters of one language where some are of others
+CLOSE_MIXED_SHARE = 0.15
 SEPARATOR_LINE = re.compile(r"sep=(.)\s*", re.IGNORECASE)
 QUOTE_AFTER_SPACE = re.compile(r'[,;\t|] +"')
 MAX_START_CHARS = 1_000_000  # of a file that are looked at for the delimiter and the lines
@@ -144,11 +149,21 @@ def _guess_encoding(file: BinaryIO) -> tuple[str, list[Doubt]]:
         return "utf-8", []
     file.seek(0)
     sample = _sample_of_letters(file)
-    encoding = _likely_encoding(sample)
-    line = sample.splitlines()[0].decode(encoding, "backslashreplace")[:MAX_SHOWN_CHARS]
+    encodings = _likely_encodings(sample)
+    encoding = encodings[0]
+    line = _telling_part(sample.decode(encoding, "backslashreplace"))
     text = f"the letters are read as {encoding}; check a line of it by eye: {line!r}"
-    other_encoding = "utf-8" if encoding == USUAL_ENCODING else USUAL_ENCODING
-    return encoding, [Doubt("encoding", text, {"encoding": other_encoding})]
+    return encoding, [Doubt("encoding", text, {"encoding": encodings[1]})]
+
+
+def _telling_part(text: str) -> str:
+    """Return the part of a line that shows most different letters that are not ASCII."""
+    parts = []
+    for line in text.splitlines():
+        first = next((i for i, character in enumerate(line) if not character.isascii()), 0)
+        start = max(0, first - MAX_SHOWN_CHARS // 3) if len(line) > MAX_SHOWN_CHARS else 0
+        parts.append(line[start : start + MAX_SHOWN_CHARS])
+    return max(parts, key=lambda part: len({c for c in part if not c.isascii()}))
 
 
 def _sample_of_letters(file: BinaryIO) -> bytes:
@@ -166,32 +181,62 @@ def _sample_of_letters(file: BinaryIO) -> bytes:
     return b"".join(lines)
 
 
-def _likely_encoding(sample: bytes) -> str:
-    """Return the encoding in which a sample reads most like a language, by charset-normalizer.
+def _likely_encodings(sample: bytes) -> list[str]:
+    """Return the encodings in which a sample reads most like a language, at least two.
 
-    Where nothing speaks against it, it is the one that most programs write.
+    Those of Latin letters are compared by the letters that languages have, as their words differ in
+    a few signs only; where these do not decide, all are by the scores of charset-normalizer.
+    """
+    ranking = _ranked_by_words(sample)
+    is_latin = bool(ranking) and ranking[0][0] in ALPHABETS_BY_ENCODING
+    latin = _ranked_by_letters(sample, dict(ranking), is_latin=is_latin)
+    names = [*latin, *(encoding for encoding, _ in ranking), USUAL_ENCODING, OTHER_ENCODING]
+    return list(dict.fromkeys(map(encoding_name, names)))
+
+
+def _ranked_by_letters(
+    sample: bytes, coherence: Mapping[str, float], *, is_latin: bool
+) -> list[str]:
+    """Return the encodings of Latin letters in which a sample has the letters of one language.
+
+    Of two that read it equally well, the one that most programs write comes first, unless the
+    `coherence` of the other is much better. If its words say that the sample `is_latin`, some of
+    the letters may be of other languages.
+    """
+    shares = {
+        encoding: alphabet_share(sample.decode(encoding, "replace"), encoding)
+        for encoding in ALPHABETS_BY_ENCODING
+    }
+    best = max(shares.values())
+    if best < (MIN_MIXED_SHARE if is_latin else MIN_ALPHABET_SHARE):
+        return []
+    margin = CLOSE_SHARE if best >= MIN_ALPHABET_SHARE else CLOSE_MIXED_SHARE
+    close = [encoding for encoding, share in shares.items() if share >= best - margin]
+    top = max(coherence.get(encoding, 0.0) for encoding in close)
+    return [e for e in close if coherence.get(e, 0.0) >= top - CLOSE_SCORE] + close
+
+
+def _ranked_by_words(sample: bytes) -> list[tuple[str, float]]:
+    """Return encodings by how much a sample reads like a language in them, with that score.
+
+    Where nothing speaks against it, the one that most programs write comes first.
     """
     from charset_normalizer import from_bytes
 
-    words = [word for word in WORD_PATTERN.findall(sample) if not _is_utf_8(word)]
-    if not words:
-        return USUAL_ENCODING
-    text = b" ".join(dict.fromkeys(words)) + b" "
-    repeated = text * (MIN_SAMPLE_BYTES // len(text) + 1)  # few letters say little to it
+    repeated = sample * (MIN_SAMPLE_BYTES // len(sample) + 1)  # few letters say little to it
     matches = list(
         from_bytes(repeated, cp_isolation=list(LIKELY_ENCODINGS), threshold=MAX_DISORDER)
     )
-    if not matches:
-        return USUAL_ENCODING
-    best = matches[0]
+    ranking = [(name, m.coherence) for m in matches for name in m.could_be_from_charset]
+    usual = codecs.lookup(USUAL_ENCODING).name
     for match in matches:
         is_close = (
-            match.chaos <= best.chaos + CLOSE_SCORE
-            and match.coherence >= best.coherence - CLOSE_SCORE
+            match.chaos <= matches[0].chaos + CLOSE_SCORE
+            and match.coherence >= matches[0].coherence - CLOSE_SCORE
         )
-        if encoding_name(match.encoding) == USUAL_ENCODING and is_close:
-            return USUAL_ENCODING
-    return encoding_name(best.encoding)
+        if usual in match.could_be_from_charset and is_close:
+            return [(usual, match.coherence), *ranking]
+    return ranking
 
 
 def _is_utf_8(word: bytes) -> bool:

@@ -42,7 +42,8 @@ class TextFormat:
     Of a text and a sheet: `header` is the number of the line that holds the names, `FIRST_LINE` or
     `NO_HEADER`; then `width` is the number of columns. Of names in several lines it is the last one
     of these `header_lines`, and the name of a group of columns stands before each of theirs. The
-    lines above them, and the last `skip_end` ones, are no rows. `sheet` is the name of an Excel file's sheet, the first one if it is empty.
+    lines above them, and the last `skip_end` ones, are no rows. `sheet` is the name of an Excel
+    file's sheet, the first one if it is empty.
     """
 
     delimiter: str = ""

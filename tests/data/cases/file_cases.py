@@ -160,11 +160,23 @@ DOUBTED_LINES = {  # a part of the doubt about each file
     "one group of names under a title": "lines 2 to 3 are read as the names, joined as in",
     "texts alone, and a value of line 1 below": "is line 1 the names?",
 }
-ENCODING_CASES = {
-    "cp1251": "город;возраст\nМосква;88\nКазань;51\n",
-    "cp932": "名前,年齢\n東京,33\n大阪,22\n",
-    "cp1253": "πόλη,χ\nΑθήνα,2\nΘεσσαλονίκη,3\n",
-    "windows-1252": "name;x\nMüller;3\nJosé;4\nÅse;3\n",
-    "gb18030": "城市,年龄\n北京,33\n上海,22\n",
-    "koi8-r": "город;возраст\nМосква;88\nКазань;51\n",
-}
+ENCODING_CASES = [
+    ("cp1251", "город;возраст\nМосква;88\nКазань;51\n"),
+    ("cp932", "名前,年齢\n東京,33\n大阪,22\n"),
+    ("cp1253", "πόλη,χ\nΑθήνα,2\nΘεσσαλονίκη,3\n"),
+    ("windows-1252", "name;x\nMüller;3\nJosé;4\nÅse;3\n"),
+    ("windows-1252", "ville;x\nOrléans;1\nBesançon;2\nNîmes;3\n"),
+    ("windows-1252", "by;x\nKøbenhavn;3\nÅrhus;1\nNæstved;2\n"),
+    ("windows-1252", "x\nnaïve – café’s\n5 °C 3 €\n"),
+    ("gb18030", "城市,年龄\n北京,33\n上海,22\n"),
+    ("koi8-r", "город;возраст\nМосква;88\nКазань;51\n"),
+    ("cp1250", "miasto;płeć\nŁódź;5\nKraków;3\nGdańsk;1\n"),
+    ("cp1250", "jméno;město\nJiří;Plzeň\nTomáš;Třebíč\n"),
+    ("cp1250", "név;város\nGyőr;1\nHódmezővásárhely;3\n"),
+    ("cp1250", "ime;mesto\nŽiga;Škofja Loka\nČrt;Koper\n"),
+    ("iso8859-2", "miasto;płeć\nŁódź;5\nKraków;3\nGdańsk;1\n"),
+    ("cp1254", "şehir;n\nİstanbul;3\nIğdır;2\nÇankırı;4\n"),
+    ("cp1257", "pilsēta;n\nRīga;1\nLiepāja;1\nJēkabpils;1\n"),
+    ("cp1250", "miasto\nŁódź\nWrocław\nŚwidnica\nToruń\nMünchen\n"),
+    ("cp850", "ort;x\nKöln;3\nMünchen;3\n"),
+]

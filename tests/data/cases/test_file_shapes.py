@@ -125,13 +125,20 @@ def test_a_text_is_guessed_by_its_separators(content, guess, columns):
     assert {name: cells.str.strip().tolist() for name, cells in table.frame.items()} == columns
 
 
-@parametrize("encoding", ENCODING_CASES)
-def test_an_encoding_is_guessed_with_a_line_to_check_it_by(encoding):
-    content = ENCODING_CASES[encoding].encode(encoding)
-    table = load_table(io.BytesIO(content), "t.csv")
+@parametrize("encoding, text", ENCODING_CASES)
+def test_an_encoding_is_guessed_with_a_line_to_check_it_by(encoding, text):
+    table = load_table(io.BytesIO(text.encode(encoding)), "t.csv")
     assert table.format.encoding == encoding
-    lines = ENCODING_CASES[encoding].splitlines()
-    assert any(repr(line) in table.doubts[0].text for line in lines)
+    assert any(repr(line) in table.doubts[0].text for line in text.splitlines())
+    other = load_table(io.BytesIO(text.encode(encoding)), "t.csv", stated=table.doubts[0].statement)
+    assert other.format.encoding != encoding
+
+
+def test_the_part_of_a_line_is_shown_that_tells_encodings_apart():
+    text = "a,b\n" + "x" * 300 + ",Kraków\n" + "y" * 300 + ",Łódź i Gdańsk\n"
+    doubt = load_table(io.BytesIO(text.encode("cp1250", "replace")), "t.csv").doubts[0]
+    assert "Łódź i Gdańsk" in doubt.text
+    assert len(doubt.text) < 200
 
 
 def test_a_stated_setting_is_not_guessed():
