@@ -9,6 +9,7 @@ other cell.
 import math
 import re
 import unicodedata
+from collections.abc import Sequence
 
 from .amount_texts import AMOUNT_WITH_COMMA, AMOUNT_WITH_POINT, parse_amount
 from .cell_text import MISSING_TEXTS, NumberText, canonical_text
@@ -100,6 +101,19 @@ def compose_accents(text: str) -> str:
 def comparable_name(name: str) -> str:
     """Return the form of a column's name in which names are compared: in NFC, trimmed."""
     return compose_accents(name).strip()
+
+
+def positions_of_name(name: str, names: Sequence[str]) -> list[int]:
+    """Return the positions of a name among others; if it is none, of those alike in NFC, trimmed.
+
+    >>> positions_of_name("age ", ["sex", "age"])
+    [1]
+    """
+    positions = [i for i, other in enumerate(names) if other == name]
+    if positions:
+        return positions
+    key = comparable_name(name)
+    return [i for i, other in enumerate(names) if comparable_name(other) == key]
 
 
 def _hour_of_dated_time(text: str) -> float:
