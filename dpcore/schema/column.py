@@ -49,7 +49,8 @@ class Column:
     counted there, as missing ones are with missing="other".
 
     `same` holds values with the other texts that are read as them, `missing_codes` values that
-    count as missing, as -9 and 99 beside ages.
+    count as missing, as -9 and 99 beside ages. `stated_first_year` is the first of the hundred
+    years that two digits of a year can mean; without it the range says the century.
 
     >>> Column(name="age", kind="integer", low=17, high=90).size
     74
@@ -68,6 +69,7 @@ class Column:
     unreadable: str = "refuse"
     same: tuple[tuple[str | int | float | bool, Texts], ...] = ()
     missing_codes: tuple[str | int | float, ...] = ()
+    stated_first_year: int | None = None
 
     @property
     def bounds(self) -> tuple[float, float]:
@@ -331,8 +333,10 @@ class Column:
     def first_year(self) -> int:
         """The first of the hundred years that a year of two digits can mean.
 
-        They lie around the middle of the stated range of years, so the range says the century.
+        Where it is not stated, they lie around the middle of the stated range of years.
         """
+        if self.stated_first_year is not None:
+            return self.stated_first_year
         if self.low is None or self.high is None or not self.read.startswith("year"):
             return DEFAULT_FIRST_YEAR
         return math.floor((self.low + self.high) / 2) - YEARS_OF_TWO_DIGITS // 2
@@ -344,7 +348,7 @@ class Column:
         """
         if self.values:
             text_index, texts = factorize_texts(cells)
-            keys = [category_of_cell(text, self.read) for text in texts]
+            keys = [category_of_cell(text, self.read, self.first_year) for text in texts]
             unlisted_code = -2 if self.unreadable == "missing" else -1
             code_of_text = np.array(
                 [

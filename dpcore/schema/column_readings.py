@@ -64,10 +64,13 @@ def parse_cell_number(
     return number if math.isfinite(number) and text.isascii() and "_" not in text else math.nan
 
 
-def category_of_cell(text: str, reading: str = AS_WRITTEN) -> str:
+def category_of_cell(
+    text: str, reading: str = AS_WRITTEN, first_year: int = DEFAULT_FIRST_YEAR
+) -> str:
     """Return the category in a cell's text, read as `reading`.
 
-    Letters with their accents written in one way or another (NFC, NFD) are the same.
+    Letters with their accents written in one way or another (NFC, NFD) are the same. `first_year`
+    is the first of the hundred years that a year of two digits can mean.
     """
     text = compose_accents(text)
     if reading == ANY_CASE:
@@ -75,7 +78,7 @@ def category_of_cell(text: str, reading: str = AS_WRITTEN) -> str:
             casefold_text(canonical_text(text))
         )  # a space that only looks like one may stand before a midnight
     if reading.startswith("weekday"):
-        day = parse_date(text, reading.partition(" of ")[2])
+        day = parse_date(text, reading.partition(" of ")[2], first_year)
         if day:
             return WEEKDAYS[day.weekday()]
     if reading in PREFIX_LENGTHS and text not in MISSING_TEXTS:

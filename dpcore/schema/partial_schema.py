@@ -11,6 +11,7 @@ from ..core.types import Json, ProgressCallback, Texts, ignore_progress, value_o
 from .column import OTHER_LABEL, Column
 from .column_readings import AS_WRITTEN, comparable_name
 from .column_texts import ColumnTexts
+from .date_texts import DEFAULT_FIRST_YEAR, YEAR_FIRST_ORDER
 from .domain import Domain
 from .schema_json import domain_from_json
 
@@ -90,6 +91,8 @@ class UnknownColumn:
         common: Json = {"name": self.name, "kind": self.kind, "ordered": True, "read": self.read}
         common |= {"missing": "category", "out_of_range": "clip", "unreadable": "missing"}
         common["missing_codes"] = self.missing_codes
+        if self.read.startswith("year") and not self.read.endswith(YEAR_FIRST_ORDER):
+            common["stated_first_year"] = DEFAULT_FIRST_YEAR  # by which its years are measured
         return Column(**common, low=edges[0], high=edges[-1], edges=tuple(edges))
 
     def column_of_integers(self, low: int, high: int) -> Column:

@@ -13,7 +13,7 @@ from ..core.errors import InputError
 from ..core.types import Json, Texts
 from .cell_text import canonical_text_of_value, is_valid_unicode
 from .column import MAX_COLUMN_CELLS, OTHER_LABEL, Column, whole_number_bins
-from .column_readings import READINGS, reads_categories
+from .column_readings import DATE_READINGS, READINGS, reads_categories
 from .constraints_json import add_constraints_from_json, constraints_to_json
 from .domain import Domain
 from .text_format import (
@@ -51,7 +51,16 @@ CHOICES_BY_KEY = {  # the first one is what is taken where a schema says nothing
     "unreadable": ("refuse", "missing"),
     "read": READINGS,
 }
-COLUMN_KEYS = {"kind", "ordered", "same", "missing_codes", *CHOICES_BY_KEY, *VALUE_KEYS}
+FIRST_YEAR_LIMITS = (1, 9900)  # of the hundred years that two digits can mean
+COLUMN_KEYS = {
+    "kind",
+    "ordered",
+    "same",
+    "missing_codes",
+    "first_year",
+    *CHOICES_BY_KEY,
+    *VALUE_KEYS,
+}
 FILE_CHOICES_BY_KEY = {
     "delimiter": [*DELIMITER_NAMES],
     "line_breaks": [True, False],
@@ -141,6 +150,8 @@ def domain_to_json(domain: Domain) -> Json:
             columns[c.name]["same"] = {str(value): list(texts) for value, texts in c.same}
         if c.missing_codes:
             columns[c.name]["missing_codes"] = list(c.missing_codes)
+        if c.stated_first_year is not None:
+            columns[c.name]["first_year"] = c.stated_first_year
     other_entries = {
         "constraints": constraints_to_json(domain),
         "peeked": domain.peeked,
@@ -236,6 +247,7 @@ def _parse_column(name: Any, spec: Any) -> Column:
         raise InputError(f"column {name!r}: read={reading!r} does not go with a {kind} column")
     common = choices | {"name": name, "kind": kind, "ordered": ordered}
     common["missing_codes"] = _parse_missing_codes(name, spec, choices["missing"])
+    common["stated_first_year"] = _parse_first_year(name, spec, reading)
     if kind == "categorical":
         column = _parse_categorical_column(name, spec, common)
     elif "other" in (choices["out_of_range"], choices["missing"]):
@@ -365,6 +377,24 @@ def _parse_missing_codes(name: str, spec: Json, missing: str) -> tuple:
             '"category"'
         )
     return tuple(codes)
+
+
+def _parse_first_year(name: str, spec: Json, reading: str) -> int | None:
+    """Return the first of the hundred years that two digits mean in a column; None if not said."""
+    if "first_year" not in spec:
+        return None
+    year = spec["first_year"]
+    low, high = FIRST_YEAR_LIMITS
+    if type(year) is not int or not low <= year <= high:
+        raise InputError(
+            f"column {name!r}: first_year={repr(year)[:40]} is not a whole number in {low}..{high}"
+        )
+    if reading not in DATE_READINGS:
+        raise InputError(
+            f"column {name!r}: first_year says which century two digits of a year mean; it goes "
+            'with dates alone, such as "read": "year of d/m/y"'
+        )
+    return year
 
 
 def _parse_values(name: str, spec: Json) -> tuple:

@@ -19,7 +19,7 @@ Missing values and values out of range are refused unless the column says "missi
 is read first: year, month, weekday or hour of y-m-d, d/m/y or m/d/y; "amount, decimal point" or
 "amount, decimal comma", which also read (1,234.50), <0.5 and 90+; "any case"; or of codes "first
 character", "first 2 characters" and so on, up to 6. Two digits of a year mean the century of the
-stated range. "missing_codes": [-9, 99] count as missing, "same": {"Male": ["M", "m"]} says which
+stated range, or "first_year": 1930 says that they mean 1930 to 2029. "missing_codes": [-9, 99] count as missing, "same": {"Male": ["M", "m"]} says which
 texts are one value. A plain file {"name": size, ...} of integer codes works too.
 
 Constraints say which combinations cannot occur. {"from": 20, "to": 29} names the bins that lie

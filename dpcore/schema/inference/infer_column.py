@@ -11,6 +11,7 @@ from ...core.errors import InputError
 from ...core.types import Json
 from ..amount_texts import has_limit_sign
 from ..cell_text import canonical_text, canonical_text_of_value, text_of_cell
+from ..column import Column
 from ..column_readings import (
     AMOUNT_READINGS,
     ANY_CASE,
@@ -154,6 +155,8 @@ def _number_bounds(name: str, column_texts: ColumnTexts, kind: str, *, unreadabl
     whole = kind == "integer" and bool((numbers == np.floor(numbers)).all())
     spec["kind"] = "integer" if whole else "numeric"
     spec |= round_bounds(numbers, counts, whole=whole)
+    if _needs_first_year(column_texts, spec, first_year):
+        spec["first_year"] = first_year
     limits = _limits(column_texts)
     return spec | _bounds_up_to_limits(spec, limits) if limits else spec
 
@@ -213,6 +216,18 @@ def _likely_first_year(column_texts: ColumnTexts) -> int:
     first = following[widest] % YEARS_OF_TWO_DIGITS
     this_year = date.today().year
     return first + YEARS_OF_TWO_DIGITS * ((this_year - span - first) // YEARS_OF_TWO_DIGITS)
+
+
+def _needs_first_year(column_texts: ColumnTexts, spec: Json, first_year: int) -> bool:
+    """Return whether the range of years alone would say another century of some text."""
+    edges = spec.get("edges") or [spec["low"], spec["high"]]
+    column = Column(name="", kind="integer", read=column_texts.read, low=edges[0], high=edges[-1])
+    return column.read.startswith("year") and any(
+        has_two_digit_year(text)
+        and parse_cell_number(text, column.read, first_year)
+        != parse_cell_number(text, column.read, column.first_year)
+        for text in column_texts.texts
+    )
 
 
 def _missing_policy(missing: int) -> dict[str, str]:

@@ -37,6 +37,10 @@ FIX_LABELS = {
     WORDS_AS_VALUES: "Make them values of their own",
     LEAVE_OUT: "Leave it out",
 }
+POLICY_KEYS = (  # of an entry that a person chose, beside its values
+    *("ordered", "missing", "out_of_range", "unreadable"),
+    *("same", "missing_codes", "first_year"),
+)
 PEEKING_FIXES = frozenset(
     {FILL_IN, ADD_VALUES, USE_GUESS, MERGE_SPELLINGS, WORDS_AS_VALUES}
 )  # repairs that write into the schema what the rows say
@@ -147,11 +151,7 @@ def repair_column(name: str, cells: pd.Series, entry: Any, fix: str) -> Json | N
 
 def _policies_of_entry(entry: Json) -> Json:
     """Return the parts of an entry that the user chose: its policies."""
-    return {
-        key: value
-        for key, value in entry.items()
-        if key in ("ordered", "missing", "out_of_range", "unreadable", "same", "missing_codes")
-    }
+    return {key: value for key, value in entry.items() if key in POLICY_KEYS}
 
 
 def _keep_user_bounds(inferred: Json, entry: Json) -> Json:

@@ -39,7 +39,7 @@ READING_BY_TEXT |= {
 }
 TEXT_BY_READING = {reading: text for text, reading in READING_BY_TEXT.items()}
 # what an entry says beside its values, kept while it is the same kind and reading
-KEPT_KEYS = ("ordered", "unreadable", "missing_codes", "same")
+KEPT_KEYS = ("ordered", "unreadable", "missing_codes", "same", "first_year")
 NUMBER_PATTERN = r"-?[0-9.]+(?:e[-+]?[0-9]+)?"
 RANGE_PATTERN = re.compile(
     rf"(?P<low>{NUMBER_PATTERN})? *(?:to|–|\.\.\.?) *(?P<high>{NUMBER_PATTERN})?(?:[,;]? "

@@ -30,15 +30,21 @@ SCHEMA = {
             "same": {"Male": ["M", "m"]},
             "ordered": True,
         },
-        "born": {"kind": "integer", "low": 1940, "high": 1999, "read": "year of d/m/y"},
+        "born": {
+            "kind": "integer",
+            "low": 1940,
+            "high": 1999,
+            "read": "year of d/m/y",
+            "first_year": 1930,
+        },
     },
-    "file": {"delimiter": ";", "header": 2, "skip_end": 1, "spaces": "after"},
+    "file": {"delimiter": ";", "header": 2, "header_lines": 2, "skip_end": 1, "spaces": "after"},
 }
 INPUT_ONLY_KEYS = {"bins", "size"}  # which a schema that is written says by edges, low and high
 ROWS = "".join(
     f"{20 + i % 60 if i % 9 else -9};{'MmF'[i % 3]};1.2.{40 + i % 50}\n" for i in range(300)
 )
-TEXT = f"Staff\nage;sex;born\n{ROWS}Total;300;\n"
+TEXT = f";;\nage;sex;born\n{ROWS}Total;300;\n"
 
 
 def test_a_schema_that_states_all_that_one_can_is_known_to_the_verifier():
