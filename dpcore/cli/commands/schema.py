@@ -19,8 +19,13 @@ Missing values and values out of range are refused unless the column says "missi
 is read first: year, month, weekday or hour of y-m-d, d/m/y or m/d/y; "amount, decimal point" or
 "amount, decimal comma", which also read (1,234.50), <0.5 and 90+; "any case"; or of codes "first
 character", "first 2 characters" and so on, up to 6. Two digits of a year mean the century of the
-stated range, or "first_year": 1930 says that they mean 1930 to 2029. "missing_codes": [-9, 99] count as missing, "same": {"Male": ["M", "m"]} says which
-texts are one value. A plain file {"name": size, ...} of integer codes works too.
+stated range, or "first_year": 1930 says that they mean 1930 to 2029. "missing_codes": [-9, 99]
+count as missing, "same": {"Male": ["M", "m"]} says which texts are one value. A plain file
+{"name": size, ...} of integer codes works too.
+
+"file" beside "columns", and --file, say how the file is read: {"header": 3} or "none" (then "width",
+the number of columns), "header_lines": 2, "skip_end": 2, "delimiter", "spaces", "encoding", "sheet".
+What is not stated is guessed here, with a note; a release guesses nothing.
 
 Constraints say which combinations cannot occur. {"from": 20, "to": 29} names the bins that lie
 wholly there, null the missing values. No synthetic row breaks a constraint. A real row that breaks
@@ -81,7 +86,7 @@ ARGUMENTS = (
     argument("table", "TABLE", "a text, Excel, Parquet, SPSS, Stata or SAS file"),
     argument("--epsilon", None, f"{EPSILON_HELP}, with --private", type=finite_number),
     argument("--delta", None, f"{DELTA_HELP}, with --private", type=finite_number),
-    argument("--file", "JSON", 'how a text file is written: \'{"encoding": "windows-1252"}\''),
+    argument("--file", "JSON", 'how the file is written: \'{"encoding": "windows-1252"}\''),
     *ledger_arguments(required=False),
     *PERSON_ARGUMENTS,
 )
