@@ -60,9 +60,9 @@ def alphabet_share(text: str, encoding: str) -> float:
     if not count:
         return 0.0
     signs = len(SIGN_PATTERN.findall(text))
-    words = "".join(map(_small_letter, text, " " + text))
+    small_text = "".join(map(_small_letter, text, " " + text))
     letters = max(
-        sum(not letter.isascii() for letter in re.findall(alphabet, words))
+        sum(not letter.isascii() for letter in re.findall(alphabet, small_text))
         for alphabet in ALPHABETS_BY_ENCODING[encoding]
     )
     return (signs + letters) / count

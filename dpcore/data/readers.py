@@ -139,24 +139,15 @@ def load_table(
     ):
         sha256 = hashlib.file_digest(file, "sha256").hexdigest()  # type: ignore[arg-type]
         file.seek(0)
-        if ending == ".parquet":
-            check_file_kind(file, ".parquet")
-            reading = LoadedTable(_read_parquet(file, max_cells), "Parquet")
-        elif ending == ".xlsx":
-            check_file_kind(file, ".xlsx")
-            reading = _read_excel(file, format, stated, progress)
-        elif ending in STATISTICS_ENDINGS:
-            check_file_kind(file, ending)
-            known_format = text_format_from_json(stated) if format is None else format
-            reading = _read_statistics(file, ending, known_format, max_cells, progress)
-        else:
-            text = _TextFile(file, ending, min(MAX_TEXT_BYTES, MAX_BYTES_PER_CELL * max_cells))
-            reading = (
-                _read_with_guessed_format(text, dict(stated), progress)
-                if format is None
-                else _read_text(text, format, progress)
-            )
-    return replace(reading, sha256=sha256)
+        table = _read_open_file(
+            file,
+            ending,
+            max_cells=max_cells,
+            format=format,
+            stated=dict(stated),
+            progress=progress,
+        )
+    return replace(table, sha256=sha256)
 
 
 def read_json(source: FileSource, name: str = "") -> Any:
@@ -277,6 +268,34 @@ class _TextFile:
         return self.ending.removesuffix(GZIP_ENDING)
 
 
+def _read_open_file(
+    file: BinaryIO,
+    ending: str,
+    *,
+    max_cells: int,
+    format: TextFormat | None,
+    stated: Json,
+    progress: ProgressCallback,
+) -> LoadedTable:
+    """Return the table in an open file whose name has this ending; see `load_table`."""
+    if ending in TEXT_ENDINGS:
+        text = _TextFile(file, ending, min(MAX_TEXT_BYTES, MAX_BYTES_PER_CELL * max_cells))
+        if format is None:
+            return _read_with_guessed_format(text, stated, progress)
+        return _read_text(text, format, progress)
+    check_file_kind(file, ending)
+    if ending == ".parquet":
+        return LoadedTable(_read_parquet(file, max_cells), "Parquet")
+    if ending == ".xlsx":
+        return _read_excel(file, format, stated, progress)
+    known_format = text_format_from_json(stated) if format is None else format
+    table = read_statistics_file(
+        file, ending, max_cells=max_cells, format=known_format, progress=progress
+    )
+    description = f"{PROGRAM_BY_ENDING[ending]} file"
+    return LoadedTable(table.frame, description, known_format, stated_columns=table.columns)
+
+
 def _read_text(text: _TextFile, format: TextFormat, progress: ProgressCallback) -> LoadedTable:
     """Return the table of a text file, in the stated format."""
     file = text.file
@@ -337,18 +356,6 @@ def _read_excel(
     sheet = f"sheet {guess.format.sheet!r}" if guess.format.sheet else "first sheet"
     description = f"Excel, {sheet}{guess.format.line_description}"
     return _with_doubts(LoadedTable(frame, description, guess.format), guess)
-
-
-def _read_statistics(
-    file: BinaryIO, ending: str, format: TextFormat, max_cells: int, progress: ProgressCallback
-) -> LoadedTable:
-    """Return the table of a file of SPSS, Stata or SAS, with what it states of its columns."""
-    table = read_statistics_file(
-        file, ending, max_cells=max_cells, format=format, progress=progress
-    )
-    return LoadedTable(
-        table.frame, f"{PROGRAM_BY_ENDING[ending]} file", format, stated_columns=table.columns
-    )
 
 
 def _read_parquet(file: BinaryIO, max_cells: int) -> pd.DataFrame:

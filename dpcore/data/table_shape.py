@@ -137,54 +137,54 @@ class _HeaderGuess:
 
 def _guess_header(lines: Sequence[Line]) -> _HeaderGuess:
     """Return the lines of the names, and the doubts about them."""
-    places = [place for place, line in enumerate(lines) if _filled(line)]
-    if not places:
+    indices = [index for index, line in enumerate(lines) if _filled(line)]
+    if not indices:
         return _HeaderGuess()
-    first = places[0]
+    first = indices[0]
     position = 0
     usual = _usual_filled(lines)
-    while position + 1 < min(len(places), MAX_LINES_ABOVE) and _is_above_names(
-        lines[places[position]], lines[places[position + 1]], usual
+    while position + 1 < min(len(indices), MAX_LINES_ABOVE) and _is_above_names(
+        lines[indices[position]], lines[indices[position + 1]], usual
     ):
         position += 1
-    place = places[position]
-    below = [lines[later] for later in places[position + 1 :]]
-    if position == 0 and _looks_like_row(lines[place], below):
+    index = indices[position]
+    below = [lines[later] for later in indices[position + 1 :]]
+    if position == 0 and _looks_like_row(lines[index], below):
         text = "line 1 looks like a row, not like names, so that the columns are called c1, c2, …"
         doubt = Doubt("header", text, {"header": first + 1})
         return _HeaderGuess(NO_HEADER, doubts=(doubt,))
     if position == 0:
-        return _HeaderGuess(doubts=tuple(_doubts_about_names(lines[place], below)))
+        return _HeaderGuess(doubts=tuple(_doubts_about_names(lines[index], below)))
     line_count = 1
-    while line_count < MAX_HEADER_LINES and _holds_groups(lines, place - line_count, place):
+    while line_count < MAX_HEADER_LINES and _holds_groups(lines, index - line_count, index):
         line_count += 1
     if line_count > 1:
-        names = join_header_lines(lines[place - line_count + 1 : place + 1])
+        names = join_header_lines(lines[index - line_count + 1 : index + 1])
         example = next(name for name in names if NAME_SEPARATOR in name)
         text = (
-            f"the lines {place - line_count + 2} to {place + 1} are read as the names, joined as "
+            f"the lines {index - line_count + 2} to {index + 1} are read as the names, joined as "
             f"in {example!r}"
         )
-        statement = {"header": place + 1, "header_lines": 1}
+        statement = {"header": index + 1, "header_lines": 1}
         doubt = Doubt("two_line_header", text, statement)
     else:
-        text = f"line {place + 1} is read as the names; the lines above it look like a title"
+        text = f"line {index + 1} is read as the names; the lines above it look like a title"
         doubt = Doubt("title", text, {"header": first + 1})
-    return _HeaderGuess(place + 1, line_count, (doubt,))
+    return _HeaderGuess(index + 1, line_count, (doubt,))
 
 
-def _holds_groups(lines: Sequence[Line], place: int, names_place: int) -> bool:
+def _holds_groups(lines: Sequence[Line], index: int, names_index: int) -> bool:
     """Return whether a line above the names holds names of groups of columns, and no title.
 
     A title stands alone, at the left or above everything.
     """
-    if place < 0:
+    if index < 0:
         return False
-    columns = [column for column, cell in enumerate(lines[place]) if cell.strip()]
-    named = [column for column, cell in enumerate(lines[names_place]) if cell.strip()]
+    columns = [column for column, cell in enumerate(lines[index]) if cell.strip()]
+    named = [column for column, cell in enumerate(lines[names_index]) if cell.strip()]
     if not columns or not named:
         return False
-    names = join_header_lines([lines[place], lines[names_place]])
+    names = join_header_lines([lines[index], lines[names_index]])
     has_groups = any(NAME_SEPARATOR in name for name in names)
     return has_groups and (len(columns) > 1 or columns[0] > named[0])
 
@@ -214,23 +214,23 @@ def _doubts_about_parts(lines: Sequence[Line], format: TextFormat) -> list[Doubt
 
     It repeats the names, or it holds texts above columns of numbers or after an empty line.
     """
-    places = [place for place, line in enumerate(lines) if _filled(line)]
-    if not places or format.header == NO_HEADER:
+    indices = [index for index, line in enumerate(lines) if _filled(line)]
+    if not indices or format.header == NO_HEADER:
         return []
-    names_place = places[0] if format.header == FIRST_LINE else int(format.header) - 1
-    if names_place >= len(lines):
+    names_index = indices[0] if format.header == FIRST_LINE else int(format.header) - 1
+    if names_index >= len(lines):
         return []
-    names = [cell.strip() for cell in lines[names_place]]
-    body = [place for place in places if place > names_place]
-    number_columns = _number_columns([lines[place] for place in body[:MAX_SHAPE_LINES]])
-    for previous, place in zip([names_place, *body], body, strict=False):
-        line = [cell.strip() for cell in lines[place]]
+    names = [cell.strip() for cell in lines[names_index]]
+    body = [index for index in indices if index > names_index]
+    number_columns = _number_columns([lines[index] for index in body[:MAX_SHAPE_LINES]])
+    for previous, index in zip([names_index, *body], body, strict=False):
+        line = [cell.strip() for cell in lines[index]]
         if len(names) > 1 and line == names:
-            text = f"line {place + 1} repeats the names, so that another table seems to begin there"
+            text = f"line {index + 1} repeats the names, so that another table seems to begin there"
             return [Doubt("parts", f"{text}; its lines are read as one table", {})]
-        is_apart = place - previous > 1 and previous != names_place
+        is_apart = index - previous > 1 and previous != names_index
         if _may_name_columns(line, number_columns, is_apart=is_apart):
-            text = f"line {place + 1} looks like names, so that another table seems to begin there"
+            text = f"line {index + 1} looks like names, so that another table seems to begin there"
             return [Doubt("parts", f"{text}; the lines are read as one table", {})]
     return []
 

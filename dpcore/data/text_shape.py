@@ -227,7 +227,9 @@ def _ranked_by_words(sample: bytes) -> list[tuple[str, float]]:
     matches = list(
         from_bytes(repeated, cp_isolation=list(LIKELY_ENCODINGS), threshold=MAX_DISORDER)
     )
-    ranking = [(name, m.coherence) for m in matches for name in m.could_be_from_charset]
+    ranking = []
+    for match in matches:
+        ranking += [(name, match.coherence) for name in match.could_be_from_charset]
     usual = codecs.lookup(USUAL_ENCODING).name
     for match in matches:
         is_close = (

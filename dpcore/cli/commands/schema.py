@@ -23,9 +23,9 @@ stated range, or "first_year": 1930 says that they mean 1930 to 2029. "missing_c
 count as missing, "same": {"Male": ["M", "m"]} says which texts are one value. A plain file
 {"name": size, ...} of integer codes works too.
 
-"file" beside "columns", and --file, say how the file is read: {"header": 3} or "none" (then "width",
-the number of columns), "header_lines": 2, "skip_end": 2, "delimiter", "spaces", "encoding", "sheet".
-What is not stated is guessed here, with a note; a release guesses nothing.
+"file" beside "columns", and --file, say how the file is read: {"header": 3}, or "none" and "width",
+the number of columns; "header_lines", "skip_end", "delimiter", "spaces", "encoding", "sheet". What
+is not stated is guessed here, with a note; a release guesses nothing.
 
 Constraints say which combinations cannot occur. {"from": 20, "to": 29} names the bins that lie
 wholly there, null the missing values. No synthetic row breaks a constraint. A real row that breaks

@@ -28,11 +28,14 @@ SPSS_KIND_BY_FORMAT = {
     **dict.fromkeys(("DATETIME", "YMDHMS"), MOMENT),
     **dict.fromkeys(("TIME", "DTIME", "MTIME"), TIME),
 }
+SAS_DATE_SIGNS = "BCDNPS"  # blank, colon, dash, none, period, slash between the parts of a date
 SAS_KIND_BY_FORMAT = {
     **dict.fromkeys(("DATE", "DDMMYY", "MMDDYY", "YYMMDD", "WEEKDATE", "WEEKDATX"), DAY),
     **dict.fromkeys(("WORDDATE", "WORDDATX", "JULIAN", "MONYY", "MMYY", "YYMM", "YYMON"), DAY),
     **dict.fromkeys(("YYQ", "NLDATE", "EURDFDD", "E8601DA", "B8601DA", "IS8601DA"), DAY),
-    **dict.fromkeys((f"{d}{s}" for d in ("DDMMYY", "MMDDYY", "YYMMDD") for s in "BCDNPS"), DAY),
+    **dict.fromkeys((f"DDMMYY{sign}" for sign in SAS_DATE_SIGNS), DAY),
+    **dict.fromkeys((f"MMDDYY{sign}" for sign in SAS_DATE_SIGNS), DAY),
+    **dict.fromkeys((f"YYMMDD{sign}" for sign in SAS_DATE_SIGNS), DAY),
     **dict.fromkeys(("DATETIME", "DATEAMPM", "MDYAMPM", "E8601DT", "B8601DT", "IS8601DT"), MOMENT),
     **dict.fromkeys(("DTDATE", "B8601DN", "E8601DN"), MOMENT),
     **dict.fromkeys(("TIME", "HHMM", "TOD", "TIMEAMPM", "E8601TM", "B8601TM", "IS8601TM"), TIME),

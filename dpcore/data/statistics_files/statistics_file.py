@@ -47,7 +47,7 @@ INSTALL_COMMAND = "pip install 'privacy-utility-explorer[stats]'"
 MAX_BATCH_CELLS = 2_000_000  # that are read at once
 MAX_BATCH_BYTES = 200_000_000  # of the widths that the file states for its columns
 MAX_TEXT_CHARS = 2_000_000_000  # of all texts together
-ENCODING_ERROR_WORDS = ("character set", "encoding")
+ENCODING_ERROR_TEXTS = ("character set", "encoding")
 
 
 @frozen
@@ -98,36 +98,31 @@ def read_statistics_file(
         raise InputError("it has no columns")
     program = PROGRAM_BY_ENDING[ending]
     variables = [Variable.of(dictionary, name, program) for name in dictionary.column_names]
-    total = dictionary.number_rows
-    _check_cell_count(total or 0, len(names), max_cells)
-    width = max(1, sum(dictionary.variable_storage_width.values()))
-    batch_rows = max(1, min(MAX_BATCH_CELLS // len(names), MAX_BATCH_BYTES // width))
+    _check_cell_count(dictionary.number_rows or 0, len(names), max_cells)
     batches: list[list[pd.Series]] = []
     row_count = 0
-    text_chars = 0
-    for columns in _stored_batches(read, batch_rows, total):
+    for columns in _stored_batches(read, dictionary):
         pairs = zip(variables, columns, strict=True)
         batches.append([variable.cells(stored) for variable, stored in pairs])
         row_count += len(columns[0])
-        text_chars += sum(map(_text_chars, columns))
         _check_cell_count(row_count, len(names), max_cells)
-        if text_chars > MAX_TEXT_CHARS:
-            raise InputError(f"its texts have more than {MAX_TEXT_CHARS:,} characters")
-        progress(row_count, max(total or 0, row_count, 1))
+        progress(row_count, max(dictionary.number_rows or 0, row_count, 1))
     cells = {i: v.joined([batch[i] for batch in batches]) for i, v in enumerate(variables)}
     frame = pd.DataFrame(cells, index=range(row_count)).set_axis(list(names), axis=1)
     statements = [variable.statement for variable in variables]
     return StatisticsTable(frame, dict(zip(names, statements, strict=True)))
 
 
-def _stored_batches(
-    read: Callable[..., Any], batch_rows: int, total: int | None
-) -> Iterator[list[Sequence[Any]]]:
+def _stored_batches(read: Callable[..., Any], dictionary: Any) -> Iterator[list[Sequence[Any]]]:
     """Yield the values of some rows at a time, column by column, as the file stores them.
 
-    There is one batch at least. `total` is the number of rows; None where the file does not say it.
+    There is one batch at least. Raises InputError where the texts of all are too long together.
     """
+    width = max(1, sum(dictionary.variable_storage_width.values()))
+    column_count = len(dictionary.column_names)
+    batch_rows = max(1, min(MAX_BATCH_CELLS // column_count, MAX_BATCH_BYTES // width))
     start = 0
+    text_chars = 0
     while True:
         values, _ = read(
             row_offset=start,
@@ -136,10 +131,13 @@ def _stored_batches(
             output_format="dict",
         )
         columns = list(values.values())
+        text_chars += sum(map(_text_chars, columns))
+        if text_chars > MAX_TEXT_CHARS:
+            raise InputError(f"its texts have more than {MAX_TEXT_CHARS:,} characters")
         yield columns
         count = len(columns[0])
         start += count
-        if count < batch_rows or start == total:
+        if count < batch_rows or start == dictionary.number_rows:  # which some files do not say
             return
 
 
@@ -155,7 +153,7 @@ def _read(file: BinaryIO, ending: str, format: TextFormat, **options: Any) -> tu
     try:
         return getattr(pyreadstat, name)(file, **all_options)
     except pyreadstat.ReadstatError as error:
-        if any(words in str(error) for words in ENCODING_ERROR_WORDS):
+        if any(text in str(error) for text in ENCODING_ERROR_TEXTS):
             raise InputError(
                 "its texts are not in the encoding that it names; state the right one: "
                 '"file": {"encoding": "windows-1252"}'
