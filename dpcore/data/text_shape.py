@@ -56,6 +56,7 @@ MIN_ALPHABET_SHARE = 0.9  # of a text's letters that are of one language
 CLOSE_SHARE = 0.02  # difference of these shares that decides nothing
 MIN_MIXED_SHARE = 0.7  # of letters of one language where some are of others
 CLOSE_MIXED_SHARE = 0.15
+WORD_PATTERN = re.compile(rb'[^\s,;|"0-9]+')
 SEPARATOR_LINE = re.compile(r"sep=(.)\s*", re.IGNORECASE)
 QUOTE_AFTER_SPACE = re.compile(r'[,;\t|] +"')
 MAX_START_CHARS = 1_000_000  # of a file that are looked at for the delimiter and the lines
@@ -187,6 +188,7 @@ def _likely_encodings(sample: bytes) -> list[str]:
     Those of Latin letters are compared by the letters that languages have, as their words differ in
     a few signs only; where these do not decide, all are by the scores of charset-normalizer.
     """
+    sample = WORD_PATTERN.sub(_without_utf_8, sample)  # as where one line of UTF-8 is damaged
     ranking = _ranked_by_words(sample)
     is_latin = bool(ranking) and ranking[0][0] in ALPHABETS_BY_ENCODING
     latin = _ranked_by_letters(sample, dict(ranking), is_latin=is_latin)
@@ -239,6 +241,11 @@ def _ranked_by_words(sample: bytes) -> list[tuple[str, float]]:
         if usual in match.could_be_from_charset and is_close:
             return [(usual, match.coherence), *ranking]
     return ranking
+
+
+def _without_utf_8(word: re.Match[bytes]) -> bytes:
+    """Return a word; nothing if it has letters that are not ASCII, in UTF-8."""
+    return b"" if not word[0].isascii() and _is_utf_8(word[0]) else word[0]
 
 
 def _is_utf_8(word: bytes) -> bool:
