@@ -3,10 +3,13 @@
 import gzip
 import io
 
+import pandas as pd
+import pytest
+
 from dpcore.data.readers import MAX_UPLOADED_CELLS, load_table
 from dpcore.data.statistics_files import statistics_file
 from pages._ui.data import server_paths
-from tests.pages.headless import everything, table
+from tests.pages.headless import error_text, everything, table
 from tests.pages.test_data import CSV, opened
 from tests.small_problems import expect_error, parametrize
 
@@ -32,3 +35,19 @@ def test_a_packed_text_is_bounded_as_it_is_unpacked(stated):
     with expect_error("t.csv.gz: unpacks to more than 400,000 bytes"):
         load_table(io.BytesIO(bomb), "t.csv.gz", 50_000, stated=stated)
     assert load_table(io.BytesIO(bomb), "t.csv.gz", MAX_UPLOADED_CELLS).frame.shape == (300_000, 2)
+
+
+def test_the_labels_of_an_spss_file_are_the_values_on_the_page(tmp_path):
+    pyreadstat = pytest.importorskip("pyreadstat")
+    path = tmp_path / "t.sav"
+    pyreadstat.write_sav(
+        pd.DataFrame({"sex": [1.0, 2.0, 9.0] * 10, "age": [17.0, 30.0, 99.0] * 10}),
+        str(path),
+        variable_value_labels={"sex": {1: "Male", 2: "Female", 9: "Refused"}},
+        missing_ranges={"sex": [9], "age": [99]},
+    )
+    app = opened(path.read_bytes(), "t.sav")
+    entries = table(app).schema["columns"]
+    assert entries["sex"]["values"] == ["Male", "Female"]
+    assert [entry["missing_codes"] for entry in entries.values()] == [["Refused"], [99]]
+    assert not error_text(app)
