@@ -8,8 +8,9 @@ import shlex
 
 import pytest
 
-from dpcore import domain_from_json
+from dpcore import domain_from_json, domain_to_json
 from dpcore.cli import COMMANDS, build_parser, main
+from dpcore.schema.schema_json import COLUMN_KEYS, FILE_KEYS, text_format_from_json
 from tests.size import ROOT
 
 README = (ROOT / "README.md").read_text()
@@ -32,6 +33,41 @@ def test_the_readme_is_short_and_names_every_command_and_a_schema_that_is_one():
     assert all(f"`{name}`" in README for name in COMMANDS)
     (schema,) = re.findall(r"```json\n(.*?)```", README, re.DOTALL)
     assert domain_from_json(json.loads(schema)).names == ("sex", "age", "income")
+
+
+def stated_in_table(heading):
+    """What the examples in the first column of a table of the README state, together."""
+    table = README.partition(f"| {heading} | says |\n")[2].partition("\n\n")[0]
+    cells = [line.split("|")[1] for line in table.splitlines()[1:]]
+    return [json.loads(f"{{{text}}}") for cell in cells for text in re.findall("`(.*?)`", cell)]
+
+
+def test_every_statement_about_a_file_that_the_readme_names_is_accepted_and_none_is_missing():
+    examples = stated_in_table('in `"file"`')
+    assert sorted(key for example in examples for key in example) == sorted(FILE_KEYS)
+    partners = {"width": {"header": "none"}, "header_lines": {"header": 2}}
+    for example in examples:
+        ((key, value),) = example.items()
+        format = text_format_from_json(example | partners.get(key, {}))
+        assert getattr(format, key) == value
+
+
+def test_every_statement_about_a_column_that_the_readme_names_is_accepted():
+    examples = stated_in_table("in a column")
+    named = {key for example in examples for key in example}
+    shown = {"kind", "values", "low", "high", "bins", "edges", "missing"}
+    assert named | shown | {"ordered", "size"} == COLUMN_KEYS
+    years = {"kind": "integer", "low": 1950, "high": 2020, "bins": 7, "missing": "category"}
+    sexes = {"kind": "categorical", "values": ["Male", "Female"]}
+    fees = {"kind": "numeric", "low": 0, "high": 90, "bins": 3, "read": "amount, decimal comma"}
+    fees |= next(example for example in examples if "form" in example)
+    for key in named - {"same", "form"}:
+        years |= next(example for example in examples if key in example)
+    sexes |= next(example for example in examples if "same" in example)
+    schema = domain_to_json(domain_from_json({"columns": {"born": years, "sex": sexes, "fee": fees}}))
+    for name, entry in (("born", years), ("sex", sexes), ("fee", fees)):
+        for key in named & entry.keys():
+            assert schema["columns"][name][key] == entry[key]
 
 
 READERS = {

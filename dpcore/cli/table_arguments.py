@@ -30,7 +30,7 @@ from ..algorithms import Algorithm, algorithms_for_problem
 from ..algorithms.schema_measurement.split_budget import SCHEMA_SHARE_RANGE
 from ..core.parameters import build_from_texts
 from ..core.types import Array, Json
-from ..data.readers import TABLE_ENDINGS, LoadedTable, load_table
+from ..data.readers import TEXT_ENDINGS, LoadedTable, load_table, table_ending
 from ..data.sources.database_source import connect_database, is_database_address
 from ..data.sources.gathered_counts import GatheredCounts, count_violations
 from ..data.sources.open_source import is_large_table
@@ -53,7 +53,6 @@ from .arguments import (
 )
 from .output_files import ProgressLine, print_message
 
-TEXT_FILE_ENDINGS = [ending for ending in TABLE_ENDINGS if ending not in (".xlsx", ".parquet")]
 TABLE_HELP = (
     "a .csv, .tsv or .parquet file, a folder of .parquet files, or duckdb://FILE#TABLE, "
     "postgres://…#TABLE"
@@ -172,7 +171,7 @@ def table_request_fields(table: LoadedTable | Source, path: str, format: TextFor
         for delimiter in ("", *DELIMITER_NAMES)
         if delimiter != format.delimiter
     ]
-    is_text = Path(path).suffix.lower() in TEXT_FILE_ENDINGS
+    is_text = table_ending(path) in TEXT_ENDINGS
     other_readers = (
         tuple(partial(read_again, path, format=other) for other in other_formats) if is_text else ()
     )

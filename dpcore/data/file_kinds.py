@@ -16,6 +16,10 @@ CONTROL_BYTES = frozenset(range(32)) - frozenset(b"\t\n\v\f\r\x1a\x1b")  # which
 BRING_TABLE = "bring the table as CSV, TSV, Excel (.xlsx) or Parquet"
 RENAME_TO_XLSX = "if it is the table, let its name end in .xlsx"
 RENAME_TO_PARQUET = "if it is the table, let its name end in .parquet"
+RENAME_TO_SAV = "if it is the table, let its name end in .sav"
+RENAME_TO_DTA = "if it is the table, let its name end in .dta"
+RENAME_TO_SAS = "if it is the table, let its name end in .sas7bdat"
+RENAME_TO_XPT = "if it is the table, let its name end in .xpt"
 UNPACK_ARCHIVE = "unpack it, and bring the table that is in it"
 SAVE_AS_CSV = "open it in the program that wrote it, and save the table as CSV"
 SAVE_AS_UTF_8 = "save it as UTF-8"
@@ -46,6 +50,8 @@ XML = FileKind("an XML document")
 UTF_32_TEXT = FileKind("UTF-32 text", SAVE_AS_UTF_8)
 UTF_16_TEXT = FileKind("UTF-16 text without a byte order mark", SAVE_AS_UTF_8)
 PROGRAM = FileKind("a program")
+SPSS = FileKind("an SPSS file", RENAME_TO_SAV, (".sav", ".zsav"))
+SAS_START = b"\0" * 12 + b"\xc2\xea\x81\x60\xb3\x14\x11\xcf"
 
 KIND_BY_SIGNATURE = {  # bytes that no text begins with
     b"\x89PNG\r\n\x1a\n": PNG,
@@ -64,8 +70,11 @@ KIND_BY_SIGNATURE = {  # bytes that no text begins with
     b"\x89HDF\r\n\x1a\n": FileKind("an HDF5 file", SAVE_AS_CSV),
     b"\x93NUMPY": FileKind("a NumPy array", endings=(".npy",)),
     b"ARROW1\0\0": FileKind("an Arrow (Feather) file", SAVE_AS_CSV),
-    b"$FL2@(#)": FileKind("an SPSS file", SAVE_AS_CSV),
-    b"<stata_dta>": FileKind("a Stata file", SAVE_AS_CSV),
+    b"$FL2@(#)": SPSS,
+    b"$FL3@(#)": SPSS,
+    b"<stata_dta>": FileKind("a Stata file", RENAME_TO_DTA, (".dta",)),
+    SAS_START: FileKind("a SAS file", RENAME_TO_SAS, (".sas7bdat",)),
+    b"HEADER RECORD*******LIB": FileKind("a SAS transport file", RENAME_TO_XPT, (".xpt",)),
     b"{\\rtf": FileKind("a rich text document (RTF)"),
     b"\x7fELF": PROGRAM,
     b"\xcf\xfa\xed\xfe": PROGRAM,

@@ -16,6 +16,7 @@ from ..schema.column_readings import comparable_name
 from ..schema.text_format import ROW_NUMBER_NAME
 
 MAX_COLUMNS = 20_000
+NAME_SEPARATOR = " / "  # between the name of a group of columns and that of one of them
 FileSource = str | Path | BinaryIO
 FILE_TYPE_NAMES = {
     stat.S_IFDIR: "a folder",
@@ -125,6 +126,27 @@ def column_names(header: Sequence[object]) -> tuple[str, ...]:
             default_name = "_" + default_name
         names.append(name or default_name)
     check_column_names(names)
+    return tuple(names)
+
+
+def join_header_lines(lines: Sequence[Sequence[object]]) -> tuple[str, ...]:
+    """Return one name for each column of a header of several lines, such as `2019 / men`.
+
+    The name of a group of columns stands above the first of them, and the cells right of it are
+    empty. Where the last line is empty, a column has the name above it, and no group goes on.
+    """
+    width = max(map(len, lines))
+    rows = [[comparable_name(str(cell)) for cell in line] for line in lines]
+    padded = [row + [""] * (width - len(row)) for row in rows]
+    groups = [""] * (len(lines) - 1)
+    names = []
+    for *upper, name in zip(*padded, strict=True):
+        for level, cell in enumerate(upper):
+            if cell:
+                groups[level:] = [cell] + [""] * (len(groups) - level - 1)
+        names.append(NAME_SEPARATOR.join(filter(None, [*(groups if name else upper), name])))
+        if not name:
+            groups = [""] * len(groups)
     return tuple(names)
 
 

@@ -7,6 +7,7 @@ import pandas as pd
 
 from ..core.errors import InputError
 from ..core.types import value_object
+from ..schema.column_readings import comparable_name, positions_of_name
 from .cell_hashes import combine_hashes, hash_cells, hash_person_ids
 
 ROW_UNIT = "one row"
@@ -58,7 +59,7 @@ class PrivacyUnit:
     @property
     def ledger_noun(self) -> str:
         """The noun for the protected unit in a ledger, fixed by a data set's first release."""
-        return "row" if self.person is None else f"person named by {self.person}"
+        return "row" if self.person is None else f"person named by {comparable_name(self.person)}"
 
     @property
     def protected_text(self) -> str:
@@ -79,6 +80,21 @@ class PrivacyUnit:
             f"tables that differ in {self.protected_text}, replaced by any others, and have "
             f"as many {rows}; n is public"
         )
+
+
+def person_position(person: str, columns: Sequence[str]) -> int:
+    """Return the position of the column `person`, whose name is compared in NFC and trimmed.
+
+    Raises InputError unless there is exactly one.
+    """
+    positions = positions_of_name(person, columns)
+    if len(positions) != 1:
+        problem = "more than one column" if positions else "no column"
+        raise InputError(
+            f"the table has {problem} {person!r} that identifies a person; it has "
+            f"{', '.join(columns)}"
+        )
+    return positions[0]
 
 
 def limit_rows(
@@ -108,20 +124,16 @@ def limit_rows(
     ['Ann', 'Bob']
     """
     names = [str(c) for c in frame.columns]
-    if names.count(person) != 1:
-        raise InputError(
-            f"the table has no column {person!r} that identifies a person; it has "
-            f"{', '.join(names)}"
-        )
-    person_hashes = hash_person_ids(pd.Series(frame.iloc[:, names.index(person)]))
+    person_hashes = hash_person_ids(pd.Series(frame.iloc[:, person_position(person, names)]))
     person_index = pd.factorize(person_hashes)[0]
     is_left_out = np.bincount(person_index)[person_index] > max_rows
     candidate_rows = np.flatnonzero(is_left_out)
     person_hashes = person_hashes[candidate_rows]
     person_index = person_index[candidate_rows]
     row_hashes = np.zeros(len(candidate_rows), np.uint64)
+    keys = None if columns is None else set(map(comparable_name, columns))
     for _, i in sorted(
-        (name, i) for i, name in enumerate(names) if columns is None or name in columns
+        (name, i) for i, name in enumerate(names) if keys is None or comparable_name(name) in keys
     ):
         row_hashes = combine_hashes(
             row_hashes, hash_cells(pd.Series(frame.iloc[candidate_rows, i]))

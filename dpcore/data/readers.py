@@ -1,4 +1,4 @@
-"""Read a table file (CSV, TSV, Excel or Parquet), a JSON file or a matrix.
+"""Read a table file (text, Excel, Parquet, SPSS, Stata or SAS), a JSON file or a matrix.
 
 Texts stay texts ("007" is not 7): the schema, not a guess of the reader, says what a cell means. A
 file was written by
@@ -13,6 +13,7 @@ import json
 import math
 import re
 from collections.abc import Mapping
+from dataclasses import field as dataclass_field
 from dataclasses import replace
 from pathlib import Path
 from types import MappingProxyType
@@ -27,6 +28,7 @@ from pyarrow.parquet import ParquetFile
 from ..core.errors import InputError
 from ..core.types import Array, Json, ProgressCallback, Texts, frozen, ignore_progress
 from ..schema.cell_text import factorize_texts
+from ..schema.inference.stated_column import StatedColumn
 from ..schema.schema_json import text_format_from_json
 from ..schema.text_format import DEFAULT_TEXT_FORMAT, TextFormat
 from .file_kinds import check_file_kind
@@ -38,15 +40,20 @@ from .input_files import (
     reader_errors_as_input_error,
 )
 from .sheet_table import read_guessed_sheet_table, read_sheet_table
+from .statistics_files.statistics_file import (
+    PROGRAM_BY_ENDING,
+    STATISTICS_ENDINGS,
+    is_statistics_reader_installed,
+    read_statistics_file,
+    require_statistics_reader,
+)
 from .table_shape import Doubt, ShapeGuess, doubts_about_empty_columns
 from .text_file import OpenQuotesError, TextRows
 from .text_shape import guess_text_format
 
 GZIP_ENDING = ".gz"
-TABLE_ENDINGS = (
-    *(".csv", ".tsv", ".txt", ".xlsx", ".parquet"),
-    *(".csv.gz", ".tsv.gz", ".txt.gz"),
-)
+TEXT_ENDINGS = (".csv", ".tsv", ".txt", ".csv.gz", ".tsv.gz", ".txt.gz")
+TABLE_ENDINGS = (*TEXT_ENDINGS, ".xlsx", ".parquet", *STATISTICS_ENDINGS)
 MAX_BYTES_BY_ENDING = {
     ".parquet": 20_000_000_000,
     ".xlsx": 400_000_000,
@@ -57,6 +64,7 @@ MAX_JSON_BYTES = 32_000_000
 MAX_MATRIX_BYTES = 4_000_000_000
 MAX_CELLS = 1_000_000_000  # most cells of a Parquet file
 MAX_UPLOADED_CELLS = 50_000_000  # cells of a compressed file that a page takes
+MAX_BYTES_PER_CELL = 8  # of a packed text, for each cell of that limit
 MAX_DIGITS = 300  # of a whole number in JSON: all of these are floats
 SURROGATE_PATTERN = re.compile(r"\\u[dD][89a-fA-F]")  # how JSON writes half a character
 NUMERIC_DTYPE_KINDS = "biufc"  # numbers
@@ -74,6 +82,7 @@ class LoadedTable:
 
     `sha256` is that of the file's bytes, by which a ledger knows it whatever a schema states. Where
     the format was guessed there are `doubts` about it, and a `preview` of the first lines.
+    `stated_columns` is what a file of a statistical package states of its columns.
     """
 
     frame: pd.DataFrame
@@ -82,6 +91,7 @@ class LoadedTable:
     sha256: str = ""
     doubts: tuple[Doubt, ...] = ()
     preview: tuple[Texts, ...] = ()
+    stated_columns: Mapping[str, StatedColumn] = dataclass_field(default_factory=dict)
 
 
 def read_table(
@@ -107,7 +117,8 @@ def load_table(
 ) -> LoadedTable:
     """Return the table in `source` and the text format that was used or guessed.
 
-    `name`'s ending (default: the path's) is the kind of file, `max_cells` a limit for Parquet. Of a
+    `name`'s ending (default: the path's) is the kind of file, `max_cells` a limit for what is
+    packed. Of a
     text or an Excel file without a `format`, what is not `stated` in the form of a schema's "file"
     is guessed from all of its rows, a private peek: a release states it all. `progress` receives
     which share of a text or of a sheet is read, Parquet comes in one go; what it raises ends the
@@ -119,25 +130,24 @@ def load_table(
     ending = table_ending(label)
     if ending not in TABLE_ENDINGS:
         raise InputError(f"{label}: the ending {ending!r} is not one of {', '.join(TABLE_ENDINGS)}")
+    if ending in STATISTICS_ENDINGS:
+        with reader_errors_as_input_error(label, ending[1:]):
+            require_statistics_reader()
     with (
         reader_errors_as_input_error(label, ending[1:]),
         open_regular_file(source, MAX_BYTES_BY_ENDING.get(ending, MAX_TEXT_BYTES)) as file,
     ):
         sha256 = hashlib.file_digest(file, "sha256").hexdigest()  # type: ignore[arg-type]
         file.seek(0)
-        if ending == ".parquet":
-            check_file_kind(file, ".parquet")
-            reading = LoadedTable(_read_parquet(file, max_cells), "Parquet")
-        elif ending == ".xlsx":
-            check_file_kind(file, ".xlsx")
-            reading = _read_excel(file, format, stated, progress)
-        else:
-            reading = (
-                _read_with_guessed_format(file, ending, dict(stated), progress)
-                if format is None
-                else _read_text(file, ending, format, progress)
-            )
-    return replace(reading, sha256=sha256)
+        table = _read_open_file(
+            file,
+            ending,
+            max_cells=max_cells,
+            format=format,
+            stated=dict(stated),
+            progress=progress,
+        )
+    return replace(table, sha256=sha256)
 
 
 def read_json(source: FileSource, name: str = "") -> Any:
@@ -211,30 +221,87 @@ def table_ending(name: str) -> str:
     return "".join(suffixes[-2:]) if suffixes[-1:] == [GZIP_ENDING] else "".join(suffixes[-1:])
 
 
+def readable_table_endings() -> Texts:
+    """Return the endings of the files that are read here, by the extras that are installed."""
+    if is_statistics_reader_installed():
+        return TABLE_ENDINGS
+    return tuple(ending for ending in TABLE_ENDINGS if ending not in STATISTICS_ENDINGS)
+
+
 class _UnpackedFile(gzip.GzipFile):
     """The text in a gzip file, which is read up to a limit of bytes."""
 
+    def __init__(self, file: BinaryIO, max_bytes: int) -> None:
+        super().__init__(fileobj=file, mode="rb")
+        self._max_bytes = max_bytes
+
     def read(self, size: int | None = -1) -> bytes:
-        data = super().read(size)
-        if self.tell() > MAX_TEXT_BYTES:
-            raise InputError(f"unpacks to more than {MAX_TEXT_BYTES:,} bytes, which are not read")
+        return self._checked(super().read(size))
+
+    def read1(self, size: int = -1) -> bytes:
+        return self._checked(super().read1(size))
+
+    def _checked(self, data: bytes) -> bytes:
+        """Return what was read; InputError if it is more than is read in all."""
+        if self.tell() > self._max_bytes:
+            raise InputError(f"unpacks to more than {self._max_bytes:,} bytes, which are not read")
         return data
 
 
-def _unpacked(file: BinaryIO, ending: str) -> BinaryIO:
-    """Return a text file, unpacked as it is read if its name says that it is packed."""
-    if not ending.endswith(GZIP_ENDING):
-        return file
-    return cast(BinaryIO, _UnpackedFile(fileobj=file, mode="rb"))
+@frozen
+class _TextFile:
+    """An open text file as it was brought, which may be packed, with its name's ending."""
+
+    file: BinaryIO
+    ending: str
+    max_bytes: int
+
+    def unpacked(self) -> BinaryIO:
+        """Return the text, unpacked as it is read if the name says that it is packed."""
+        if not self.ending.endswith(GZIP_ENDING):
+            return self.file
+        return cast(BinaryIO, _UnpackedFile(self.file, self.max_bytes))
+
+    @property
+    def text_ending(self) -> str:
+        """The ending of the text's own name."""
+        return self.ending.removesuffix(GZIP_ENDING)
 
 
-def _read_text(
-    file: BinaryIO, ending: str, format: TextFormat, progress: ProgressCallback
+def _read_open_file(
+    file: BinaryIO,
+    ending: str,
+    *,
+    max_cells: int,
+    format: TextFormat | None,
+    stated: Json,
+    progress: ProgressCallback,
 ) -> LoadedTable:
+    """Return the table in an open file whose name has this ending; see `load_table`."""
+    if ending in TEXT_ENDINGS:
+        text = _TextFile(file, ending, min(MAX_TEXT_BYTES, MAX_BYTES_PER_CELL * max_cells))
+        if format is None:
+            return _read_with_guessed_format(text, stated, progress)
+        return _read_text(text, format, progress)
+    check_file_kind(file, ending)
+    if ending == ".parquet":
+        return LoadedTable(_read_parquet(file, max_cells), "Parquet")
+    if ending == ".xlsx":
+        return _read_excel(file, format, stated, progress)
+    known_format = text_format_from_json(stated) if format is None else format
+    table = read_statistics_file(
+        file, ending, max_cells=max_cells, format=known_format, progress=progress
+    )
+    description = f"{PROGRAM_BY_ENDING[ending]} file"
+    return LoadedTable(table.frame, description, known_format, stated_columns=table.columns)
+
+
+def _read_text(text: _TextFile, format: TextFormat, progress: ProgressCallback) -> LoadedTable:
     """Return the table of a text file, in the stated format."""
+    file = text.file
     size = file.seek(0, io.SEEK_END)
     file.seek(0)
-    rows = TextRows.from_file(_unpacked(file, ending), format, ending.removesuffix(GZIP_ENDING))
+    rows = TextRows.from_file(text.unpacked(), format, text.text_ending)
     frames = []
     bytes_read = 0
     for frame in rows:
@@ -251,23 +318,17 @@ def _read_text(
 
 
 def _read_with_guessed_format(
-    file: BinaryIO,
-    ending: str,
-    stated: Json,
-    progress: ProgressCallback,
+    text: _TextFile, stated: Json, progress: ProgressCallback
 ) -> LoadedTable:
     """Return the table of a text file, read in the format that the file seems to have."""
     guess = guess_text_format(
-        _unpacked(file, ending),
-        ending.removesuffix(GZIP_ENDING),
-        text_format_from_json(stated),
-        stated,
+        text.unpacked(), text.text_ending, text_format_from_json(stated), stated
     )
     try:
-        table = _read_text(file, ending, guess.format, progress)
+        table = _read_text(text, guess.format, progress)
     except OpenQuotesError as error:
         try:
-            table = _read_text(file, ending, replace(guess.format, line_breaks=True), progress)
+            table = _read_text(text, replace(guess.format, line_breaks=True), progress)
         except Exception:
             raise error from None
     return _with_doubts(table, guess)

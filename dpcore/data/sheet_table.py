@@ -10,8 +10,8 @@ from ..core.errors import InputError
 from ..core.types import ProgressCallback, ignore_progress
 from ..schema.text_format import FIRST_LINE, NO_HEADER, TextFormat
 from .excel import Row, read_sheet, sheet_names
-from .input_files import column_names, position_names
-from .table_shape import MAX_END_LINES, MAX_SHAPE_LINES, Doubt, ShapeGuess, guess_lines
+from .input_files import column_names, join_header_lines, position_names
+from .table_shape import MAX_END_LINES, MAX_PART_LINES, Doubt, ShapeGuess, guess_lines
 
 MAX_COMPARED_SHEETS = 20  # sheets that are looked at for the one with the table
 
@@ -42,7 +42,7 @@ def read_guessed_sheet_table(
         if sheet:
             format = replace(format, sheet=sheet)
             rows = read_sheet(file, progress, sheet)
-    first_lines = _texts(rows[:MAX_SHAPE_LINES])
+    first_lines = _texts(rows[:MAX_PART_LINES])
     last_lines = _texts(rows[max(1, len(rows) - MAX_END_LINES) :])
     guess = guess_lines(format, first_lines, last_lines, stated)
     guess = replace(guess, doubts=(*doubts, *guess.doubts))
@@ -62,9 +62,9 @@ def _table_of_rows(rows: list[Row], format: TextFormat) -> pd.DataFrame:
         start = 0
     else:
         header_place = _header_place(rows, format)
-        header = rows[header_place]
-        width = max(place for place, cell in enumerate(header, start=1) if cell != "")
-        names = column_names(header[:width])
+        lines = rows[header_place - format.header_lines + 1 : header_place + 1]
+        width = max(_filled_width(line) for line in lines)
+        names = column_names(join_header_lines([line[:width] for line in lines]))
         start = header_place + 1
     width = len(names)
     for number, row in enumerate(rows[start:end], start=start + 1):
@@ -106,6 +106,11 @@ def _header_place(rows: list[Row], format: TextFormat) -> int:
             '"file": {"header": 1}, or "none"'
         )
     return place
+
+
+def _filled_width(row: Row) -> int:
+    """Return the number of cells up to the last one that is not empty."""
+    return max((place for place, cell in enumerate(row, start=1) if cell != ""), default=0)
 
 
 def _wide_row_message(number: int, width: int, format: TextFormat) -> str:

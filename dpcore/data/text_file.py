@@ -21,7 +21,7 @@ from ..schema.text_format import (
     TextFormat,
 )
 from .file_kinds import check_file_kind
-from .input_files import column_names, position_names
+from .input_files import column_names, join_header_lines, position_names
 
 MAX_FILLED_CELLS = (
     10_000_000  # cells of a piece of a file, and four a character: more come from short rows only
@@ -73,8 +73,8 @@ class TextRows:
         if has_header:  # else the first line is a row, which must not decide for all
             check_file_kind(file, TEXT_ENDING, encoding=format.encoding)
         pieces = _drop_last_lines(read_pieces(file, format), format.skip_end)
-        text, skipped_lines = _read_to_header(pieces, format)
-        start_text = text[: MAX_HEADER_CHARS + 2]
+        start = _read_to_header(pieces, format)
+        start_text = start.text[: MAX_HEADER_CHARS + 2]
         header = _quoted_header(start_text) if format.line_breaks else start_text.partition("\n")[0]
         if len(header) > MAX_HEADER_CHARS:
             raise InputError(f"its header does not end within {MAX_HEADER_CHARS:,} characters")
@@ -82,19 +82,22 @@ class TextRows:
             raise InputError(NOT_TEXT_MESSAGE)
         known_format = replace(format, delimiter=_delimiter_of(header, format, ending))
         cells = count_cells(header, known_format)
-        if not cells:
-            raise OpenQuotesError(OPEN_QUOTES_MESSAGE.format(skipped_lines + 1))
-        if not has_header:
-            names = position_names(format.width or cells)
-            header = known_format.delimiter.join(names)
-            rest = text
+        for number, line in enumerate([header, *start.upper_lines[::-1]]):
+            if not count_cells(line, known_format):
+                raise OpenQuotesError(OPEN_QUOTES_MESSAGE.format(start.skipped_lines + 1 - number))
+        rest = start.text
+        first_line = start.skipped_lines + 1
+        if has_header:
+            rest = rest[len(header) + 1 :]
+            first_line += header.count("\n") + 1
+            header_lines = [*filter(None, start.upper_lines), header]
+            lines = [_parse_csv(f"{line}\n", known_format).iloc[0] for line in header_lines]
+            names = column_names(join_header_lines(lines))
         else:
-            names = column_names(_parse_csv(header + "\n", known_format).iloc[0])
-            rest = text[len(header) + 1 :]
-            skipped_lines += header.count("\n") + 1
-        return cls(
-            names, known_format, header, chain(filter(None, [rest]), pieces), skipped_lines + 1
-        )
+            names = position_names(format.width or cells)
+        if len(names) != cells or not has_header:
+            header = known_format.delimiter.join(position_names(len(names)))
+        return cls(names, known_format, header, chain(filter(None, [rest]), pieces), first_line)
 
     def __iter__(self) -> Iterator[pd.DataFrame]:
         """Yield batches of rows, as texts."""
@@ -173,10 +176,22 @@ class TextRows:
         return message
 
 
-def _read_to_header(pieces: Iterator[str], format: TextFormat) -> tuple[str, int]:
-    """Return the text from the header on, and how many lines are above it.
+@frozen
+class _HeaderStart:
+    """The text of a file from the line of the names on, and how many lines are above it.
 
-    Of `pieces` as many are taken as that needs. Without a header it is the text of the first rows.
+    `upper_lines` are those directly above it that hold names, too.
+    """
+
+    text: str
+    skipped_lines: int = 0
+    upper_lines: Texts = ()
+
+
+def _read_to_header(pieces: Iterator[str], format: TextFormat) -> _HeaderStart:
+    """Return the text from the header on; of `pieces` as many are taken as that needs.
+
+    Without a header it is the text of the first rows.
     """
     line = format.header if isinstance(format.header, int) else 1
     text = ""
@@ -187,17 +202,18 @@ def _read_to_header(pieces: Iterator[str], format: TextFormat) -> tuple[str, int
     if not text.strip("\n"):
         raise InputError("the file is empty")
     if format.header == NO_HEADER:
-        return text, 0
+        return _HeaderStart(text)
     if format.header == FIRST_LINE:
         rest = text.lstrip("\n")
-        return rest, len(text) - len(rest)
+        return _HeaderStart(rest, len(text) - len(rest))
     parts = text.split("\n", line - 1)
     if len(parts) < line or not parts[-1].partition("\n")[0].strip():
         raise InputError(
             f"line {line} holds no names of columns; state the line that does: "
             '"file": {"header": 1}, or "none"'
         )
-    return parts[-1], line - 1
+    upper_lines = parts[format.first_header_line - 1 : -1]
+    return _HeaderStart(parts[-1], line - 1, tuple(upper_lines))
 
 
 def _delimiter_of(header: str, format: TextFormat, ending: str) -> str:

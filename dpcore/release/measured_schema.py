@@ -16,6 +16,7 @@ from ..core.types import Json
 from ..privacy.accounting import Plan
 from ..privacy.curators.column_curator import ColumnCurator
 from ..problems import ColumnMeasurement
+from ..schema.column_readings import comparable_name
 from ..schema.column_texts import ColumnTexts
 from ..schema.domain import Domain
 from ..schema.schema_json import domain_to_json
@@ -42,8 +43,9 @@ def publish_schema(
     another charge. Any other error after the charge leaves it charged.
     """
     limited_table = request.unit.bound_contributions(request.table)
+    person = comparable_name(request.unit.person or "")
     names = [
-        name for name in map(str, limited_table.columns) if name and name != request.unit.person
+        name for name in map(str, limited_table.columns) if name and comparable_name(name) != person
     ]
     if not names or len(limited_table) < 2:
         raise InputError("a schema needs a column with a name, and at least 2 rows")

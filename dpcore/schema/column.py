@@ -61,8 +61,10 @@ class Column:
     counted there, as missing ones are with missing="other".
 
     `same` holds values with the other texts that are read as them, `missing_codes` values that
-    count as missing, as -9 and 99 beside ages. A column that is `read` as a date holds its number
-    (`forms`). `form` is how dates and numbers are written: without one, a number as digits.
+    count as missing, as -9 and 99 beside ages. `stated_first_year` is the first of the hundred
+    years that two digits of a year can mean; without it the range says the century. A column that
+    is `read` as a date holds its number (`forms`). `form` is how dates and numbers are written:
+    without one, a number as digits.
 
     >>> Column(name="age", kind="integer", low=17, high=90).size
     74
@@ -82,6 +84,7 @@ class Column:
     same: tuple[tuple[str | int | float | bool, Texts], ...] = ()
     missing_codes: tuple[str | int | float, ...] = ()
     form: str = ""
+    stated_first_year: int | None = None
 
     @property
     def bounds(self) -> tuple[float, float]:
@@ -389,8 +392,10 @@ class Column:
     def first_year(self) -> int:
         """The first of the hundred years that a year of two digits can mean.
 
-        They lie around the middle of the stated range, so the range says the century.
+        Where it is not stated, they lie around the middle of the stated range of years or days.
         """
+        if self.stated_first_year is not None:
+            return self.stated_first_year
         if self.low is None or self.high is None:
             return DEFAULT_FIRST_YEAR
         middle = (self.low + self.high) / 2
@@ -407,7 +412,7 @@ class Column:
         """
         if self.values:
             text_index, texts = factorize_texts(cells)
-            keys = [category_of_cell(text, self.read) for text in texts]
+            keys = [category_of_cell(text, self.read, self.first_year) for text in texts]
             unlisted_code = -2 if self.unreadable == "missing" else -1
             code_of_text = np.array(
                 [

@@ -9,6 +9,7 @@ other cell.
 import math
 import re
 import unicodedata
+from collections.abc import Sequence
 from datetime import date
 
 from .amount_texts import AMOUNT_WITH_COMMA, AMOUNT_WITH_POINT, parse_amount
@@ -78,10 +79,13 @@ def parse_cell_number(
     return number if math.isfinite(number) and text.isascii() and "_" not in text else math.nan
 
 
-def category_of_cell(text: str, reading: str = AS_WRITTEN) -> str:
+def category_of_cell(
+    text: str, reading: str = AS_WRITTEN, first_year: int = DEFAULT_FIRST_YEAR
+) -> str:
     """Return the category in a cell's text, read as `reading`.
 
-    Letters with their accents written in one way or another (NFC, NFD) are the same.
+    Letters with their accents written in one way or another (NFC, NFD) are the same. `first_year`
+    is the first of the hundred years that a year of two digits can mean.
     """
     text = compose_accents(text)
     if reading == ANY_CASE:
@@ -89,7 +93,7 @@ def category_of_cell(text: str, reading: str = AS_WRITTEN) -> str:
             casefold_text(canonical_text(text))
         )  # a space that only looks like one may stand before a midnight
     if reading.startswith("weekday"):
-        day = parse_date(text, reading.partition(" of ")[2])
+        day = parse_date(text, reading.partition(" of ")[2], first_year)
         if day:
             return WEEKDAYS[day.weekday()]
     if reading in PREFIX_LENGTHS and text not in MISSING_TEXTS:
@@ -122,6 +126,19 @@ def compose_accents(text: str) -> str:
 def comparable_name(name: str) -> str:
     """Return the form of a column's name in which names are compared: in NFC, trimmed."""
     return compose_accents(name).strip()
+
+
+def positions_of_name(name: str, names: Sequence[str]) -> list[int]:
+    """Return the positions of a name among others; if it is none, of those alike in NFC, trimmed.
+
+    >>> positions_of_name("age ", ["sex", "age"])
+    [1]
+    """
+    positions = [i for i, other in enumerate(names) if other == name]
+    if positions:
+        return positions
+    key = comparable_name(name)
+    return [i for i, other in enumerate(names) if comparable_name(other) == key]
 
 
 def whole_date_of_reading(reading: str) -> str:

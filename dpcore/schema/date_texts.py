@@ -1,7 +1,8 @@
 """Days in texts: digits in three orders, eight digits in a row, and months by their names.
 
 What a text says depends on it and on public things alone: the order of day and month, and the first
-of the hundred years that a year of two digits can mean.
+of the hundred years that a year of two digits can mean. A schema states that one by a column's
+`first_year`; without it a column of years takes the hundred years around the middle of its range.
 """
 
 import re
@@ -9,7 +10,8 @@ from datetime import date
 
 from .plain_letters import with_ascii_digits, without_accents
 
-DATE_ORDERS = ("y-m-d", "d/m/y", "m/d/y")
+YEAR_FIRST_ORDER = "y-m-d"
+DATE_ORDERS = (YEAR_FIRST_ORDER, "d/m/y", "m/d/y")
 # two-digit years mean 1969 to 2068 where nothing is said of a column's range, as POSIX has it
 DEFAULT_FIRST_YEAR = 1969
 YEARS_OF_TWO_DIGITS = 100
@@ -78,7 +80,7 @@ def parse_date(text: str, order: str, first_year: int = DEFAULT_FIRST_YEAR) -> d
     if parts is None:
         return None
     year, month, day = parts
-    if len(year) != 4 and order == "y-m-d":
+    if len(year) != 4 and order == YEAR_FIRST_ORDER:
         return None
     full_year = int(year)
     if len(year) != 4:
@@ -102,7 +104,7 @@ def _digit_parts(text: str, order: str) -> tuple[str, str, str] | None:
     if match:
         return match[1], match[3], match[4]
     match = EIGHT_DIGITS_PATTERN.fullmatch(text)
-    if match and order == "y-m-d":
+    if match and order == YEAR_FIRST_ORDER:
         return match[1], match[2], match[3]
     match = YEAR_LAST_PATTERN.fullmatch(text)
     if match and order == "d/m/y":

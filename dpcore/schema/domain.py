@@ -13,7 +13,7 @@ from ..core.errors import InputError, require_two_rows
 from ..core.types import Array, Axes, Rng, Shape, Tables, Texts, frozen, value_object
 from .bin_curve import BinCurve
 from .column import Column
-from .column_readings import comparable_name
+from .column_readings import comparable_name, positions_of_name
 from .constraints import (
     Constraint,
     OrderedColumns,
@@ -375,10 +375,7 @@ class Domain:
 
 def _position_in_table(name: str, columns: Sequence[str]) -> int:
     """Return the position of a named column; InputError unless there is exactly one."""
-    positions = [i for i, column in enumerate(columns) if column == name]
-    if not positions:
-        key = comparable_name(name)
-        positions = [i for i, column in enumerate(columns) if comparable_name(column) == key]
+    positions = positions_of_name(name, columns)
     if len(positions) != 1:
         problem = f"{len(positions)} columns called" if positions else "no column"
         raise InputError(f"the table has {problem} {name!r}; its columns are {', '.join(columns)}")

@@ -12,6 +12,7 @@ from ..core.types import Json, ProgressCallback, Texts, ignore_progress, value_o
 from .column import OTHER_LABEL, Column
 from .column_readings import AS_WRITTEN, comparable_name, whole_date_of_reading
 from .column_texts import ColumnTexts
+from .date_texts import DEFAULT_FIRST_YEAR, YEAR_FIRST_ORDER
 from .domain import Domain
 from .forms.calendar_numbers import FIRST_DAY, LAST_DAY, SECONDS_PER_DAY, snap_edges
 from .forms.round_trip import without_unfit_form
@@ -99,6 +100,9 @@ class UnknownColumn:
         common: Json = {"name": self.name, "kind": self.kind, "ordered": True, "read": self.read}
         common |= {"missing": "category", "out_of_range": "clip", "unreadable": "missing"}
         common["missing_codes"] = self.missing_codes
+        reads_years = self.read.startswith("year") or whole_date_of_reading(self.read)
+        if reads_years and not self.read.endswith(YEAR_FIRST_ORDER):
+            common["stated_first_year"] = DEFAULT_FIRST_YEAR  # by which its years are measured
         common |= {"low": edges[0], "high": edges[-1], "edges": tuple(edges)}
         return without_unfit_form(Column(**common, form=self.form))
 

@@ -15,6 +15,7 @@ from .cell_text import canonical_text_of_value, is_valid_unicode
 from .column import MAX_COLUMN_CELLS, OTHER_LABEL, Column
 from .column_readings import (
     DATE_AND_TIME,
+    DATE_READINGS,
     READINGS,
     reads_categories,
     whole_date_of_reading,
@@ -64,19 +65,35 @@ CHOICES_BY_KEY = {  # the first one is what is taken where a schema says nothing
     "unreadable": ("refuse", "missing"),
     "read": READINGS,
 }
-COLUMN_KEYS = {"kind", "ordered", "same", "missing_codes", "form", *CHOICES_BY_KEY, *VALUE_KEYS}
+FIRST_YEAR_LIMITS = (1, 9900)  # of the hundred years that two digits can mean
+COLUMN_KEYS = {
+    "kind",
+    "ordered",
+    "same",
+    "missing_codes",
+    "form",
+    "first_year",
+    *CHOICES_BY_KEY,
+    *VALUE_KEYS,
+}
 FILE_CHOICES_BY_KEY = {
     "delimiter": [*DELIMITER_NAMES],
     "line_breaks": [True, False],
     "spaces": [SPACES_AS_WRITTEN, SPACES_AFTER_DELIMITER, SPACES_BETWEEN_COLUMNS],
 }
 MAX_FILE_LINE = 1_000_000  # number of the line that holds the names, and of lines left out
-FILE_COUNT_LIMITS = {"width": (1, MAX_COLUMNS), "skip_end": (0, MAX_FILE_LINE)}
+MAX_HEADER_LINES = 5  # that hold the names together
+FILE_COUNT_LIMITS = {
+    "width": (1, MAX_COLUMNS),
+    "skip_end": (0, MAX_FILE_LINE),
+    "header_lines": (1, MAX_HEADER_LINES),
+}
 FILE_KEYS = (
     "delimiter",
     "encoding",
     "line_breaks",
     "header",
+    "header_lines",
     "width",
     "skip_end",
     "spaces",
@@ -153,6 +170,8 @@ def domain_to_json(domain: Domain) -> Json:
             columns[c.name]["missing_codes"] = list(c.missing_codes)
         if c.form:
             columns[c.name]["form"] = c.form
+        if c.stated_first_year is not None:
+            columns[c.name]["first_year"] = c.stated_first_year
     other_entries = {
         "constraints": constraints_to_json(domain),
         "peeked": domain.peeked,
@@ -186,6 +205,13 @@ def text_format_from_json(entry: Any) -> TextFormat:
     settings = {name: _parse_file_setting(name, value) for name, value in entry.items()}
     if "width" in settings and settings.get("header") != NO_HEADER:
         raise InputError('"file": width goes with header "none"; the names say how many there are')
+    line_count = settings.get("header_lines", 1)
+    header = settings.get("header", FIRST_LINE)
+    if line_count > 1 and (isinstance(header, str) or header < line_count):
+        raise InputError(
+            '"file": header_lines says how many lines hold the names, header the number of the '
+            f'last one: "header": {line_count}, "header_lines": {line_count}'
+        )
     if settings.get("spaces") == SPACES_BETWEEN_COLUMNS and settings.get("delimiter"):
         raise InputError('"file": spaces "between" separate the columns; leave the delimiter out')
     return TextFormat(**settings)
@@ -246,6 +272,7 @@ def _parse_column(name: Any, spec: Any) -> Column:
         raise InputError(f"column {name!r}: read={reading!r} goes with an {expected} column")
     common["missing_codes"] = _parse_missing_codes(name, spec, choices["missing"])
     common["form"] = _parse_form(name, spec, kind)
+    common["stated_first_year"] = _parse_first_year(name, spec, reading)
     if kind == "categorical":
         column = _parse_categorical_column(name, spec, common)
     elif "other" in (choices["out_of_range"], choices["missing"]):
@@ -391,6 +418,24 @@ def _parse_form(name: str, spec: Json, kind: str) -> str:
             "has them"
         )
     return form
+
+
+def _parse_first_year(name: str, spec: Json, reading: str) -> int | None:
+    """Return the first of the hundred years that two digits mean in a column; None if not said."""
+    if "first_year" not in spec:
+        return None
+    year = spec["first_year"]
+    low, high = FIRST_YEAR_LIMITS
+    if type(year) is not int or not low <= year <= high:
+        raise InputError(
+            f"column {name!r}: first_year={repr(year)[:40]} is not a whole number in {low}..{high}"
+        )
+    if reading not in DATE_READINGS:
+        raise InputError(
+            f"column {name!r}: first_year says which century two digits of a year mean; it goes "
+            'with dates alone, such as "read": "year of d/m/y"'
+        )
+    return year
 
 
 def _parse_values(name: str, spec: Json) -> tuple:

@@ -40,14 +40,17 @@ class TextFormat:
     beside a delimiter is.
 
     Of a text and a sheet: `header` is the number of the line that holds the names, `FIRST_LINE` or
-    `NO_HEADER`; then `width` is the number of columns. The lines above it, and the last `skip_end`
-    ones, are no rows. `sheet` is the name of an Excel file's sheet, the first one if it is empty.
+    `NO_HEADER`; then `width` is the number of columns. Of names in several lines it is the last one
+    of these `header_lines`, and the name of a group of columns stands before each of theirs. The
+    lines above them, and the last `skip_end` ones, are no rows. `sheet` is the name of an Excel
+    file's sheet, the first one if it is empty.
     """
 
     delimiter: str = ""
     encoding: str = "utf-8"
     line_breaks: bool = False
     header: int | str = FIRST_LINE
+    header_lines: int = 1
     width: int = 0
     skip_end: int = 0
     spaces: str = SPACES_AS_WRITTEN
@@ -69,6 +72,8 @@ class TextFormat:
         parts = ""
         if self.header == NO_HEADER:
             parts += ", without names of columns"
+        elif self.header_lines > 1:
+            parts += f", names in lines {self.first_header_line} to {self.header}"
         elif self.header != FIRST_LINE:
             parts += f", names in line {self.header}"
         if self.skip_end == 1:
@@ -76,6 +81,11 @@ class TextFormat:
         elif self.skip_end:
             parts += f", without the last {self.skip_end} lines"
         return parts
+
+    @property
+    def first_header_line(self) -> int:
+        """The number of the first line that holds names, where the last one is stated."""
+        return int(self.header) - self.header_lines + 1
 
     def to_json(self) -> Json:
         """Return the entry "file" of a schema: only the settings that differ from the default."""

@@ -7,6 +7,9 @@ from hypothesis import strategies as st
 
 from dpcore import domain_from_json, limit_rows
 from dpcore.data.cell_hashes import hash_cells, hash_person_ids
+from dpcore.data.privacy_unit import PrivacyUnit
+from dpcore.data.sources.limited_rows_source import LimitedRowsSource
+from dpcore.data.sources.parquet_source import ParquetSource
 from tests.small_problems import expect_error, parametrize, seeded
 
 COLUMNS = ["who", "x", "y"]
@@ -175,3 +178,23 @@ def test_hostile_cells_are_limited_too():
 def test_a_column_that_is_not_there_is_named():
     with expect_error("no column 'id' that identifies a person; it has who, x, y"):
         limit_rows(table({}), "id", 1)
+
+
+@parametrize("heading", [" café ", "cafe\u0301", "café"])
+@parametrize("person", ["café", "cafe\u0301 "])
+def test_the_persons_column_is_named_in_nfc_and_trimmed(heading, person, tmp_path):
+    frame = pd.DataFrame({heading: ["a", "a", "b"], " x": [1, 2, 3]})
+    plain = frame.set_axis(["café", "x"], axis=1)
+    expected = limit_rows(plain, "café", 1, ["x"]).to_numpy().tolist()
+    assert limit_rows(frame, person, 1, ["x"]).to_numpy().tolist() == expected
+    assert PrivacyUnit(person).ledger_noun == PrivacyUnit("café").ledger_noun
+    frame.to_parquet(tmp_path / "t.parquet")
+    source = LimitedRowsSource(ParquetSource(tmp_path / "t.parquet"), person, 1, (" x",))
+    chunks = [chunk.cells(" x").tolist() for chunk in source.chunks([" x"])]
+    assert sum(map(len, chunks)) == 2
+
+
+def test_two_columns_that_are_called_alike_name_no_person():
+    frame = pd.DataFrame([["a", "b"]], columns=pd.Index(["who ", " who"]))
+    with expect_error("more than one column 'who' that identifies a person"):
+        limit_rows(frame, "who", 1)

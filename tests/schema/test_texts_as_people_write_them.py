@@ -20,11 +20,14 @@ from dpcore.schema.column_readings import (
     DATE_AND_TIME,
     DATE_READINGS,
     READINGS,
+    WEEKDAYS,
     parse_cell_number,
     reads_categories,
     whole_date_of_reading,
 )
+from dpcore.schema.column_texts import ColumnTexts
 from dpcore.schema.date_texts import DATE_ORDERS, parse_date
+from dpcore.schema.partial_schema import partial_schema_from_json
 from dpcore.schema.schema_json import domain_from_json, domain_to_json
 from tests.small_problems import (
     categorical,
@@ -104,6 +107,49 @@ def test_two_digits_of_a_year_mean_the_century_of_the_stated_range(low, high, ye
     column = column_from_entry(**integer(low, high, read="year of d/m/y") | TOLERANT)
     assert column.first_year <= year < column.first_year + 100
     assert encode_cells(column, ["02/02/55"]) == [min(max(year, low), high) - low]
+
+
+@parametrize(
+    "entry, cells, codes",
+    [
+        (integer(1920, 2030, read="year of d/m/y"), ["1/2/24", "1/2/26"], [104, 6]),
+        (
+            integer(1920, 2030, read="year of d/m/y", first_year=1930),
+            ["1/2/26", "1/2/30"],
+            [106, 10],
+        ),
+        (categorical(*WEEKDAYS, read="weekday of d/m/y"), ["2/1/55"], [5]),
+        (categorical(*WEEKDAYS, read="weekday of d/m/y", first_year=1900), ["2/1/55"], [6]),
+        (categorical(*WEEKDAYS, read="weekday of d/m/y", first_year=1950), ["3/1/55"], [0]),
+        (integer(1, 12, read="month of d/m/y", first_year=1950), ["29/2/00"], [1]),
+    ],
+)
+def test_the_century_of_two_digits_is_stated_or_that_of_the_range(entry, cells, codes):
+    column = column_from_entry(**entry)
+    assert encode_cells(column, cells) == codes
+    again = domain_from_json(domain_to_json(domain_from_json({"columns": {"a": entry}})))
+    assert encode_cells(again.columns[0], cells) == codes
+
+
+@parametrize(
+    "entry, message",
+    [
+        (integer(1920, 2030, read="year of d/m/y", first_year="1930"), "is not a whole number in"),
+        (integer(1920, 2030, first_year=1930), "it goes with dates alone"),
+    ],
+)
+def test_a_century_that_is_stated_wrongly_is_refused(entry, message):
+    with expect_error(message):
+        column_from_entry(**entry)
+
+
+def test_a_range_that_is_measured_states_the_century_by_which_it_was():
+    schema = {"columns": {"a": {"kind": "integer", "bounds": "private", "read": "year of d/m/y"}}}
+    unknown = partial_schema_from_json(schema).unknown_columns[0]
+    measured = unknown.column_of_bins([1975.0, 2000.0, 2031.0, 2070.0])
+    texts = ColumnTexts.from_series(pd.Series(["1/2/60", "1/2/75"]), unknown.read)
+    assert texts.numbers.tolist() == [2060, 1975]
+    assert encode_cells(measured, ["1/2/60", "1/2/75"]) == [2, 0]
 
 
 @parametrize("text", ["#DIV/0!", "#N/A", "#VALUE!"])

@@ -1,10 +1,11 @@
 """Run one algorithm on a table and report its error against the truth (uses real data: for
 exploring).
 
-TABLE is a .csv, .tsv or .parquet file, an .xlsx file, a folder of Parquet files, or
-a table in a database (extra "sql"): duckdb://FILE#TABLE or postgres://USER@HOST/DB#SCHEMA.TABLE. A
-folder and a large file are read in parts, so that memory does not grow with the rows, and every
-number is the one that the whole table gives. A database counts by itself, and only counts leave it.
+TABLE is a .csv, .tsv or .parquet file, an .xlsx file, a file of SPSS, Stata or SAS (extra
+"stats"), a folder of Parquet files, or a table in a database (extra "sql"): duckdb://FILE#TABLE or
+postgres://USER@HOST/DB#SCHEMA.TABLE. A folder and a large file are read in parts, so that memory
+does not grow with the rows, and every number is the one that the whole table gives. A database
+counts by itself, and only counts leave it.
 
 What --queries may ask; given several times, all of it is asked together:
   marginals:3                   all tables of three columns

@@ -23,8 +23,13 @@ Missing values and values out of range are refused unless the column says "missi
 is read first: year, month, weekday or hour of y-m-d, d/m/y or m/d/y; "amount, decimal point" or
 "amount, decimal comma", which also read (1,234.50), <0.5 and 90+; "any case"; or of codes "first
 character", "first 2 characters" and so on, up to 6. Two digits of a year mean the century of the
-stated range. "missing_codes": [-9, 99] count as missing, "same": {"Male": ["M", "m"]} says which
-texts are one value. A plain file {"name": size, ...} of integer codes works too.
+stated range, or "first_year": 1930 says that they mean 1930 to 2029. "missing_codes": [-9, 99]
+count as missing, "same": {"Male": ["M", "m"]} says which texts are one value. A plain file
+{"name": size, ...} of integer codes works too.
+
+"file" beside "columns", and --file, say how the file is read: {"header": 3}, or "none" and "width",
+the number of columns; "header_lines", "skip_end", "delimiter", "spaces", "encoding", "sheet". What
+is not stated is guessed here, with a note; a release guesses nothing.
 
 A date itself is read as "date of d/m/y", or, of kind "numeric", as "date and time of d/m/y". Its
 low, high and edges are days (2020-12-31) or times (2020-12-31T18:30), the last of the days
@@ -59,7 +64,7 @@ from typing import Any
 import pandas as pd
 
 from ... import Budget, InputError, read_json
-from ...data.readers import load_table
+from ...data.readers import LoadedTable, load_table
 from ...data.table_shape import Doubt
 from ...queries.parse_queries import join_column_names
 from ...release.ledger.ledger_store import LedgerStore
@@ -93,10 +98,10 @@ from ..table_arguments import table_request_fields
 SLOW_CELL_COUNT = 10_000_000  # cells that take seconds to look at
 
 ARGUMENTS = (
-    argument("table", "TABLE", "a .csv, .tsv or .parquet file"),
+    argument("table", "TABLE", "a text, Excel, Parquet, SPSS, Stata or SAS file"),
     argument("--epsilon", None, f"{EPSILON_HELP}, with --private", type=finite_number),
     argument("--delta", None, f"{DELTA_HELP}, with --private", type=finite_number),
-    argument("--file", "JSON", 'how a text file is written: \'{"encoding": "windows-1252"}\''),
+    argument("--file", "JSON", 'how the file is written: \'{"encoding": "windows-1252"}\''),
     *ledger_arguments(required=False),
     *PERSON_ARGUMENTS,
 )
@@ -114,7 +119,7 @@ def execute(args: Namespace) -> None:
     if args.epsilon is not None or args.delta is not None or args.ledger:
         raise InputError("--epsilon, --delta and --ledger go with --private")
     table = load_table(args.table, stated=_stated_settings(args))
-    proposal = _proposed_schema(table.frame, args)
+    proposal = _proposed_schema(table, args)
     schema = proposal.to_json()
     file_format = table.format.to_json()
     if file_format:
@@ -174,11 +179,12 @@ def _print_proposal_notes(proposal: Proposal, frame: pd.DataFrame) -> None:
             print_message("note", f"column {name!r}: {note}")
 
 
-def _proposed_schema(frame: pd.DataFrame, args: Namespace) -> Proposal:
+def _proposed_schema(table: LoadedTable, args: Namespace) -> Proposal:
     """Return the proposed schema, with progress by columns after a first line.
 
     Progress where even one column takes long.
     """
+    frame = table.frame
     rows, columns = frame.shape
     if frame.size >= SLOW_CELL_COUNT:
         print_message(
@@ -191,7 +197,9 @@ def _proposed_schema(frame: pd.DataFrame, args: Namespace) -> Proposal:
         progress.show(lambda seconds: f"{done:,} of {columns:,} columns done, {seconds:.0f} s")
 
     try:
-        return propose_schema(frame, peek=args.peek, progress=show_progress)
+        return propose_schema(
+            frame, peek=args.peek, stated=table.stated_columns, progress=show_progress
+        )
     except InputError as error:
         raise InputError(f"{args.table}: {error}") from None
     except MemoryError:

@@ -8,7 +8,7 @@ import pandas as pd
 from ...core.errors import InputError
 from ...core.types import Array, Texts, frozen
 from ..cell_hashes import hash_person_ids
-from ..privacy_unit import PrivacyUnit, limit_rows
+from ..privacy_unit import PrivacyUnit, limit_rows, person_position
 from .chunked_source import ChunkedSource
 from .source import Chunk, Source, SourceWrapper
 
@@ -29,13 +29,8 @@ class LimitedRowsSource(SourceWrapper, ChunkedSource):
 
     def chunks(self, names: Sequence[str]) -> Iterator[Chunk]:
         """Yield the chunks of whole people, with only the rows that are kept of each."""
-        occurrences = self.columns.count(self.person)
-        if occurrences != 1:
-            raise InputError(
-                f"{self.name} has {occurrences or 'no'} column {self.person!r} that identifies a "
-                "person"
-            )
-        read_columns = list(dict.fromkeys([self.person, *self.hashed_columns, *names]))
+        person = self.columns[person_position(self.person, self.columns)]
+        read_columns = list(dict.fromkeys([person, *self.hashed_columns, *names]))
         person_hashes = list[Array]()
         pending = pd.DataFrame()
         for chunk in self.source.chunks(read_columns):
@@ -45,7 +40,7 @@ class LimitedRowsSource(SourceWrapper, ChunkedSource):
                 if len(pending)
                 else chunk_frame
             )
-            row_hashes = hash_person_ids(pd.Series(frame[self.person]))
+            row_hashes = hash_person_ids(pd.Series(frame[person]))
             person_starts = np.flatnonzero(np.append(True, row_hashes[1:] != row_hashes[:-1]))
             complete_rows = int(person_starts[-1])
             pending = frame.iloc[person_starts[-1] :]
@@ -57,7 +52,7 @@ class LimitedRowsSource(SourceWrapper, ChunkedSource):
                     "nobody: that is no person"
                 )
         if len(pending):
-            person_hashes.append(hash_person_ids(pd.Series(pending[self.person]))[:1])
+            person_hashes.append(hash_person_ids(pd.Series(pending[person]))[:1])
             yield self._limited_chunk(pending, names)
         if person_hashes and not pd.Index(np.concatenate(person_hashes)).is_unique:
             raise InputError(

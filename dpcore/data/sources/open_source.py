@@ -8,7 +8,7 @@ from pathlib import Path
 
 from ...core.errors import InputError
 from ...schema.text_format import DEFAULT_TEXT_FORMAT, TextFormat
-from ..readers import TABLE_ENDINGS
+from ..readers import TEXT_ENDINGS
 from .parquet_source import ParquetSource
 from .text_source import TextSource
 
@@ -56,7 +56,7 @@ def source_at(
             large = source.rows * len(source.columns) >= MIN_PARALLEL_CELLS
             workers = min(os.cpu_count() or 1, MAX_WORKERS) if large else 1
         return ParquetSource(path, workers)
-    if ending not in TABLE_ENDINGS or ending == ".xlsx":
+    if ending not in TEXT_ENDINGS:
         raise InputError(
             f"{path}: only a folder, .parquet, .csv, .tsv and .txt can be read in parts, not "
             f"{ending!r}"

@@ -28,6 +28,7 @@ from ...privacy.accounting import Budget
 from ...problems import PublicStart, QueryRelease
 from ...queries import Explicit, Marginals, TableQueries, Union, Workload
 from ...schema.cell_text import factorize_texts
+from ...schema.column_readings import comparable_name
 from ...schema.domain import Countable
 from ...schema.schema_json import domain_to_json
 from ..run import Run
@@ -395,8 +396,9 @@ def table_digest(frame: pd.DataFrame, names: Sequence[str], unit: PrivacyUnit) -
     """
     heads: list[Json] = []
     columns: list[list[str | None]] = []
+    keys = set(map(comparable_name, [*names, unit.person or ""]))
     for place, name in enumerate(map(str, frame.columns)):
-        if name in (*names, unit.person):
+        if comparable_name(name) in keys:
             cells = pd.Series(frame.iloc[:, place])
             codes, texts = factorize_texts(cells)
             heads.append({"name": name, "type": str(cells.dtype)})

@@ -298,6 +298,7 @@ COLUMN_CHECK = object_check(
         "missing_codes": list_check(VALUE_CHECK, min_count=1),
         "same": mapping_check(list_check(LONG_TEXT_CHECK), MAX_LIST_ITEMS),
         "form": text_check(),
+        "first_year": whole_number_check(1, 9900),
     },
 )
 SCHEMA_CHECK = object_check(

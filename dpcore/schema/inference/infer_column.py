@@ -11,6 +11,7 @@ from ...core.errors import InputError
 from ...core.types import Json
 from ..amount_texts import has_limit_sign
 from ..cell_text import canonical_text, canonical_text_of_value, text_of_cell
+from ..column import Column
 from ..column_readings import (
     AMOUNT_READINGS,
     ANY_CASE,
@@ -46,6 +47,8 @@ def infer_guessed_entry(guess: ColumnGuess, cells: pd.Series) -> Json:
     Raises InputError if that gives no cells.
     """
     entry = guess.entry_from_rows
+    if "values" in entry:
+        return entry | _unlisted_values(guess, cells, entry)
     inferred = infer_column_from_data(
         guess.name,
         cells,
@@ -57,6 +60,24 @@ def infer_guessed_entry(guess: ColumnGuess, cells: pd.Series) -> Json:
     )
     form = inferred.get("form")
     return {key: value for key, value in entry.items() if key != "form" or form} | inferred
+
+
+def _unlisted_values(guess: ColumnGuess, cells: pd.Series, entry: Json) -> Json:
+    """Return the values of an entry with those that the file does not name, and missing ones.
+
+    Raises InputError if too many are not named.
+    """
+    column_texts = ColumnTexts.from_series(cells).without_missing_markers
+    column_texts = _without_codes(column_texts, guess.missing_codes)
+    named = set(entry["values"])
+    unlisted = {category_of_cell(text) for text in column_texts.texts}.difference(named)
+    if len(unlisted) > MAX_CATEGORIES:
+        raise InputError(
+            f"column {guess.name!r}: {len(unlisted)} values without a label are more than "
+            f"{MAX_CATEGORIES}; leave it out, or group its values"
+        )
+    values = [*entry["values"], *sorted(unlisted, key=natural_sort_key)]
+    return {"values": values} | _missing_policy(column_texts.empty_count)
 
 
 def infer_column_from_data(
@@ -167,6 +188,8 @@ def _number_bounds(
     whole = kind == "integer" and bool((numbers == np.floor(numbers)).all())
     spec["kind"] = "integer" if whole else "numeric"
     spec |= round_bounds(numbers, counts, whole=whole)
+    if _needs_first_year(column_texts, spec, first_year):
+        spec["first_year"] = first_year
     limits = _limits(column_texts)
     return spec | _bounds_up_to_limits(spec, limits) if limits else spec
 
@@ -228,6 +251,18 @@ def _likely_first_year(column_texts: ColumnTexts) -> int:
     first = following[widest] % YEARS_OF_TWO_DIGITS
     this_year = date.today().year
     return first + YEARS_OF_TWO_DIGITS * ((this_year - span - first) // YEARS_OF_TWO_DIGITS)
+
+
+def _needs_first_year(column_texts: ColumnTexts, spec: Json, first_year: int) -> bool:
+    """Return whether the range of years alone would say another century of some text."""
+    edges = spec.get("edges") or [spec["low"], spec["high"]]
+    column = Column(name="", kind="integer", read=column_texts.read, low=edges[0], high=edges[-1])
+    return column.read.startswith("year") and any(
+        has_two_digit_year(text)
+        and parse_cell_number(text, column.read, first_year)
+        != parse_cell_number(text, column.read, column.first_year)
+        for text in column_texts.texts
+    )
 
 
 def _missing_policy(missing: int) -> dict[str, str]:

@@ -60,6 +60,7 @@ from .infer_form import find_unit, infer_form
 from .missing_codes import find_missing_codes
 from .rounded_bounds import MAX_BIN_SHARE, YEAR_RANGE
 from .scales import order_on_scale
+from .stated_column import NOTHING_STATED, StatedColumn
 
 MAX_CATEGORIES = 200  # categories of a column that is read off
 MIN_INFORMATIVE_ROWS = 20  # fewer say nothing about whether values repeat
@@ -107,6 +108,7 @@ EXCLUSION_REASONS = {
     "distinct": "nearly every row has another value, so there is nothing to count",
     "unnamed": "no name in the header",
 }
+EXCLUSIONS_OF_STATED_VALUES = ("empty", "constant", "id", "person", "birth", "row", "unnamed")
 
 
 @value_object
@@ -119,7 +121,8 @@ class ColumnGuess:
     If it is `unreadable`, a few texts stand beside its numbers or days, and count as missing; so do
     its `missing_codes`, as -9 and 99. `ordered` categories are few numbers, or words on a scale.
     `form` is how its dates or numbers seem to be written, and `whole_date` the reading that keeps a
-    date whole, where there is only one.
+    date whole, where there is only one. `stated` is what the file itself says of the column, which
+    is not guessed.
     """
 
     name: str
@@ -130,13 +133,14 @@ class ColumnGuess:
     date_parts: Texts = ()
     unreadable: bool = False
     ordered: bool = False
-    missing_codes: tuple[int | float, ...] = ()
+    missing_codes: tuple[int | float | str, ...] = ()
     form: str = ""
     whole_date: str = ""
+    stated: StatedColumn = NOTHING_STATED
 
     @property
     def initial_entry(self) -> Json:
-        """The first schema entry for the guess: kind and reading, without values.
+        """The first schema entry for the guess: kind and reading, with values only if stated.
 
         Of the readings of codes it is the first one. Of those of dates it is the date itself, or
         its first part that differs where everybody knows the values of that, as of months.
@@ -165,6 +169,8 @@ class ColumnGuess:
             entry |= UNREADABLE_AS_MISSING
         if self.missing_codes:
             entry |= {"missing": "category", "missing_codes": list(self.missing_codes)}
+        if self.stated.values and entry["kind"] == "categorical":
+            entry["values"] = list(self.stated.values)
         return entry
 
     @property
@@ -173,13 +179,27 @@ class ColumnGuess:
         return EXCLUSION_REASONS.get(self.exclusion, "")
 
 
-def guess_column(name: str, cells: pd.Series) -> ColumnGuess:
-    """Return a guess about one column; categories in an order of their file keep it."""
+def guess_column(name: str, cells: pd.Series, stated: StatedColumn = NOTHING_STATED) -> ColumnGuess:
+    """Return a guess about one column; categories in an order of their file keep it.
+
+    What the file states of it, its values and the codes for missing ones, is not guessed.
+    """
+    if stated.values or stated.missing_codes:
+        return _guess_stated_column(name, cells, stated)
     guess = _guess_unordered_column(name, cells)
     has_order = isinstance(cells.dtype, pd.CategoricalDtype) and cells.dtype.ordered
     if has_order and guess.kind == "categorical" and not guess.exclusion:
         return replace(guess, ordered=True)
     return guess
+
+
+def _guess_stated_column(name: str, cells: pd.Series, stated: StatedColumn) -> ColumnGuess:
+    """Return a guess about a column whose values, or codes for missing ones, the file states."""
+    present = cells.astype(object).where(~cells.isin(list(stated.missing_codes)), None)
+    guess = _guess_unordered_column(name, present)
+    if stated.values and guess.exclusion not in EXCLUSIONS_OF_STATED_VALUES:
+        guess = ColumnGuess(name, "categorical", ordered=stated.ordered)
+    return replace(guess, missing_codes=stated.missing_codes, stated=stated)
 
 
 def _guess_unordered_column(name: str, cells: pd.Series) -> ColumnGuess:

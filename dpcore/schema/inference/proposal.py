@@ -6,6 +6,7 @@ left out of it, with a reason that quotes no cell.
 
 from collections.abc import Mapping
 from dataclasses import replace
+from types import MappingProxyType
 
 import numpy as np
 import pandas as pd
@@ -20,6 +21,9 @@ from ..schema_json import domain_from_json
 from .infer_column import infer_guessed_entry
 from .infer_schema import ColumnGuess, guess_column
 from .rounded_bounds import MAX_BIN_SHARE, TARGET_BIN_COUNT
+from .stated_column import NOTHING_STATED, StatedColumn
+
+MAX_NOTE_CHARS = 80  # of a text of the file in a note
 
 
 @value_object
@@ -50,13 +54,18 @@ class Proposal:
 
 
 def propose_schema(
-    frame: pd.DataFrame, *, peek: bool = False, progress: ProgressCallback = ignore_progress
+    frame: pd.DataFrame,
+    *,
+    peek: bool = False,
+    stated: Mapping[str, StatedColumn] = MappingProxyType({}),
+    progress: ProgressCallback = ignore_progress,
 ) -> Proposal:
     """Return the proposed schema of a table, with kinds guessed from its rows.
 
     Args:
         frame: the table.
         peek: whether bounds and values are taken from the rows, too.
+        stated: what the file states of its columns, by their names, which is taken as it stands.
         progress: called before each column with how many are done.
 
     Raises:
@@ -72,7 +81,7 @@ def propose_schema(
     for i, (label, cells) in enumerate(frame.items()):
         progress(i, len(frame.columns))
         name = str(label)
-        guess = guess_column(name, cells)
+        guess = guess_column(name, cells, stated.get(name, NOTHING_STATED))
         entry = guess.initial_entry
         if peek and not guess.exclusion:
             try:
@@ -88,9 +97,14 @@ def propose_schema(
 def reading_notes(guess: ColumnGuess, cells: pd.Series) -> Texts:
     """Return what a person should know of how a column is read; the notes quote its texts."""
     notes = []
+    if guess.stated.label:
+        notes.append(f"its label is {guess.stated.label[:MAX_NOTE_CHARS]!r}")
     if guess.missing_codes:
-        codes = ", ".join(f"{code:g}" for code in guess.missing_codes)
-        notes.append(f"{codes} count as missing; drop missing_codes if they are numbers")
+        codes = ", ".join(map(_code_text, guess.missing_codes))
+        if guess.stated.missing_codes:
+            notes.append(f"{codes} count as missing, as the file states")
+        else:
+            notes.append(f"{codes} count as missing; drop missing_codes if they are numbers")
     if guess.form:
         notes.append(f"written as {guess.form}, and synthetic rows are so, too")
     if guess.unreadable:
@@ -102,6 +116,11 @@ def reading_notes(guess: ColumnGuess, cells: pd.Series) -> Texts:
         if texts:
             notes.append(f"{texts[0][:20]!r} and the like count as the number itself")
     return tuple(notes)
+
+
+def _code_text(code: int | float | str) -> str:
+    """Return a code for missing values as a note names it."""
+    return repr(code[:MAX_NOTE_CHARS]) if isinstance(code, str) else f"{code:g}"
 
 
 def has_crowded_bin(name: str, cells: pd.Series, entry: object) -> bool:

@@ -37,20 +37,13 @@ FIX_LABELS = {
     WORDS_AS_VALUES: "Make them values of their own",
     LEAVE_OUT: "Leave it out",
 }
+POLICY_KEYS = (  # of an entry that a person chose, beside its values
+    *("ordered", "missing", "out_of_range", "unreadable"),
+    *("same", "missing_codes", "form", "first_year"),
+)
 PEEKING_FIXES = frozenset(
     {FILL_IN, ADD_VALUES, USE_GUESS, MERGE_SPELLINGS, WORDS_AS_VALUES}
 )  # repairs that write into the schema what the rows say
-
-
-KEPT_STATEMENTS = (
-    "ordered",
-    "missing",
-    "out_of_range",
-    "unreadable",
-    "same",
-    "missing_codes",
-    "form",
-)
 
 
 @value_object
@@ -166,7 +159,7 @@ def _form_of_entry(name: str, entry: Json, cells: pd.Series) -> str:
 
 def _policies_of_entry(entry: Json) -> Json:
     """Return the parts of an entry that the user chose: its policies."""
-    return {key: value for key, value in entry.items() if key in KEPT_STATEMENTS}
+    return {key: value for key, value in entry.items() if key in POLICY_KEYS}
 
 
 def _keep_user_bounds(inferred: Json, entry: Json) -> Json:

@@ -39,7 +39,7 @@ READING_BY_TEXT |= {
 }
 TEXT_BY_READING = {reading: text for text, reading in READING_BY_TEXT.items()}
 # what an entry says beside its values, kept while it is the same kind and reading
-KEPT_KEYS = ("ordered", "unreadable", "missing_codes", "same", "form")
+KEPT_KEYS = ("ordered", "unreadable", "missing_codes", "same", "form", "first_year")
 DAY_PATTERN = r"[0-9]{4}-[0-9]{2}-[0-9]{2}(?:T[0-9:]{5,8})?"
 NUMBER_PATTERN = rf"{DAY_PATTERN}|-?[0-9.]+(?:e[-+]?[0-9]+)?"
 RANGE_PATTERN = re.compile(

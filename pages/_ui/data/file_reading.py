@@ -69,7 +69,9 @@ def table_from_loaded(
     def report_checked(share: float, text: str) -> None:
         job.report_progress(INSPECTED_SHARE + (1 - INSPECTED_SHARE) * share, text)
 
-    proposal = propose_schema(loaded_table.frame, progress=report_inspected)
+    proposal = propose_schema(
+        loaded_table.frame, stated=loaded_table.stated_columns, progress=report_inspected
+    )
     schema: dict[str, Any] = {"columns": proposal.columns, "peeked": True}
     file_format = loaded_table.format.to_json()
     if file_format:

@@ -13,7 +13,7 @@ from typing import BinaryIO
 
 from dpcore import InputError
 from dpcore.core.types import ProgressCallback
-from dpcore.data.readers import TABLE_ENDINGS
+from dpcore.data.readers import TABLE_ENDINGS, table_ending
 from dpcore.data.sources.parquet_source import ParquetSource
 from dpcore.data.sources.source import CHANGED_MESSAGE, open_stamped_file
 from dpcore.data.sources.text_source import TextSource
@@ -172,7 +172,7 @@ def _is_showable_name(name: str) -> bool:
 
 
 def _is_table(path: Path) -> bool:
-    return path.is_dir() or path.suffix.lower() in TABLE_ENDINGS and path.is_file()
+    return path.is_dir() or table_ending(path.name) in TABLE_ENDINGS and path.is_file()
 
 
 def _is_inside(path: Path, root: Path) -> bool:

@@ -13,7 +13,7 @@ import streamlit as st
 
 from dpcore import InputError, source_at
 from dpcore.core.job import Job
-from dpcore.data.readers import MAX_UPLOADED_CELLS, TABLE_ENDINGS, LoadedTable
+from dpcore.data.readers import MAX_UPLOADED_CELLS, LoadedTable, readable_table_endings
 from dpcore.data.sources.open_source import is_large_table
 from dpcore.data.sources.parquet_source import ParquetSource
 from dpcore.data.sources.text_source import TextSource
@@ -38,7 +38,7 @@ COLUMNS_PER_READ = 32  # columns that are read at once
 LENGTH_SAMPLE_ROWS = 1000  # rows whose lengths are measured
 TEXT_EXTENSIONS = (".csv", ".tsv", ".txt")
 EXAMPLE_PATH = "/home/you/people.csv"
-EXTENSIONS_TEXT = ", ".join(TABLE_ENDINGS)
+EXTENSIONS_TEXT = ", ".join(readable_table_endings())
 
 
 def draw_server_tables() -> None:

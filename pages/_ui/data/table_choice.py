@@ -11,7 +11,12 @@ from streamlit.runtime.uploaded_file_manager import DeletedFile
 
 from dpcore import InputError, read_json
 from dpcore.core.types import Json
-from dpcore.schema.text_format import DELIMITER_NAMES, ENCODING_NAMES
+from dpcore.data.readers import readable_table_endings
+from dpcore.data.statistics_files.statistics_file import (
+    INSTALL_COMMAND,
+    is_statistics_reader_installed,
+)
+from dpcore.schema.text_format import DELIMITER_NAMES, ENCODING_NAMES, NO_HEADER
 
 from ..components import inline_container
 from ..jobs.table_changes import (
@@ -79,7 +84,7 @@ def choose_table() -> Table:
     with inline_container(key="choose"):
         st.file_uploader(
             "Upload a table",
-            ["csv", "tsv", "txt", "xlsx", "parquet"],
+            [ending.removeprefix(".") for ending in readable_table_endings()],
             key="upload",
             on_change=_take_upload,
             help=UPLOAD_STORAGE_TEXT.format(here=server_label()),
@@ -97,6 +102,11 @@ def choose_table() -> Table:
         server_tables.draw_server_tables()
         if visible_table().uploaded:
             st.button("Forget my table", on_click=forget_table, type="tertiary")
+    if not is_statistics_reader_installed():
+        st.caption(
+            "Files of SPSS, Stata and SAS cannot be read yet. Whoever runs the app can add that: "
+            f"`{INSTALL_COMMAND}`"
+        )
     if is_public_host():
         st.warning(
             "This server can be reached by others, and whoever runs it can see what you upload. "
@@ -164,6 +174,8 @@ def draw_reading_doubts(current: Table) -> None:
 
 def _reading_text(settings: Json) -> str:
     """Return what a click does that reads a file with these settings, in words."""
+    if settings.get("header") == NO_HEADER:
+        return "No, line 1 is a row"
     if "header" in settings:
         return f"No, line {settings['header']} holds the names"
     if "skip_end" in settings:

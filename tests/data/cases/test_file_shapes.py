@@ -11,12 +11,13 @@ from hypothesis import given, settings
 
 from dpcore import InputError
 from dpcore.data import text_file
+from dpcore.data.input_files import join_header_lines
 from dpcore.data.readers import load_table
 from dpcore.data.table_shape import empty_unnamed_columns, row_number_columns
 from dpcore.release.request import check_text_format
 from dpcore.schema.schema_json import text_format_from_json
 from dpcore.schema.text_format import MULTIBYTE_ENCODINGS, TextFormat, keeps_lines_apart
-from tests.data.cases.file_cases import ENCODING_CASES, FILE_CASES, TEXT_CASES
+from tests.data.cases.file_cases import DOUBTED_LINES, ENCODING_CASES, FILE_CASES, TEXT_CASES
 from tests.small_problems import expect_error, parametrize
 
 
@@ -83,6 +84,39 @@ def test_a_file_is_guessed_with_doubts_and_read_again_as_it_is_stated(case, kind
         )
 
 
+@parametrize("name", DOUBTED_LINES)
+def test_a_doubt_names_the_line(name):
+    table = load_table(io.BytesIO(as_csv(FILE_CASES[name].lines)), "t.csv")
+    assert DOUBTED_LINES[name] in table.doubts[0].text
+
+
+def test_a_table_far_below_is_doubted_and_words_beside_numbers_are_not():
+    rows = [[str(number), "1"] for number in range(1000)]
+    for line, doubts in ((["u", "v"], 1), (["unknown", "unknown"], 0), (["n/a", "7"], 0)):
+        content = as_text([["x", "y"], *rows, line, *rows])
+        assert len(load_table(io.BytesIO(content), "t.csv").doubts) == doubts
+
+
+@parametrize(
+    "lines, names",
+    [
+        (
+            [["", "2019", "", "2020", ""], ["id", "m", "w", "m", "w"]],
+            "id|2019 / m|2019 / w|2020 / m|2020 / w",
+        ),
+        ([["land", "a", "", "all", ""], ["", "m", "w", "", "note"]], "land|a / m|a / w|all|note"),
+        (
+            [["A", "", "", "B"], ["x", "", "y", ""], ["1", "2", "3", "4"]],
+            "A / x / 1|A / x / 2|A / y / 3|B / 4",
+        ),
+        ([["A"], ["1", "2", ""]], "A / 1|A / 2|"),
+        ([[" e\u0301 ", "b"]], "é|b"),
+    ],
+)
+def test_names_of_groups_stand_before_those_of_their_columns(lines, names):
+    assert "|".join(join_header_lines(lines)) == names
+
+
 @parametrize("content, guess, columns", TEXT_CASES.values(), ids=TEXT_CASES)
 def test_a_text_is_guessed_by_its_separators(content, guess, columns):
     table = load_table(io.BytesIO(content.encode()), "t.csv")
@@ -91,13 +125,20 @@ def test_a_text_is_guessed_by_its_separators(content, guess, columns):
     assert {name: cells.str.strip().tolist() for name, cells in table.frame.items()} == columns
 
 
-@parametrize("encoding", ENCODING_CASES)
-def test_an_encoding_is_guessed_with_a_line_to_check_it_by(encoding):
-    content = ENCODING_CASES[encoding].encode(encoding)
-    table = load_table(io.BytesIO(content), "t.csv")
+@parametrize("encoding, text", ENCODING_CASES)
+def test_an_encoding_is_guessed_with_a_line_to_check_it_by(encoding, text):
+    table = load_table(io.BytesIO(text.encode(encoding)), "t.csv")
     assert table.format.encoding == encoding
-    lines = ENCODING_CASES[encoding].splitlines()
-    assert any(repr(line) in table.doubts[0].text for line in lines)
+    assert any(repr(line) in table.doubts[0].text for line in text.splitlines())
+    other = load_table(io.BytesIO(text.encode(encoding)), "t.csv", stated=table.doubts[0].statement)
+    assert other.format.encoding != encoding
+
+
+def test_the_part_of_a_line_is_shown_that_tells_encodings_apart():
+    text = "a,b\n" + "x" * 300 + ",Kraków\n" + "y" * 300 + ",Łódź i Gdańsk\n"
+    doubt = load_table(io.BytesIO(text.encode("cp1250", "replace")), "t.csv").doubts[0]
+    assert "Łódź i Gdańsk" in doubt.text
+    assert len(doubt.text) < 200
 
 
 def test_a_stated_setting_is_not_guessed():
@@ -131,6 +172,9 @@ def test_an_error_names_the_statement_that_helps():
         load_table(io.BytesIO(content), "t.csv", format=TextFormat())
     with expect_error('"header": 1'):
         load_table(io.BytesIO(content), "t.csv", format=TextFormat(header=99))
+    for statement in ({"header_lines": 2}, {"header": 1, "header_lines": 2}):
+        with expect_error('"header": 2, "header_lines": 2'):
+            text_format_from_json(statement)
 
 
 @parametrize(
@@ -164,6 +208,7 @@ def test_no_byte_of_a_line_changes_another_line_in_a_released_encoding(encoding,
 
 STATEMENTS = {
     "names in line 3": ({"header": 3}, b"A title\n\na,b\n", b""),
+    "names in two lines": ({"header": 2, "header_lines": 2}, b"g,\na,b\n", b""),
     "no names": ({"header": "none", "width": 2, "delimiter": ","}, b"", b""),
     "notes below": ({"skip_end": 2}, b"a,b\n", b"\nTotal,9\n"),
     "notes below, no end": ({"skip_end": 1}, b"a,b\n", b"Total,9"),

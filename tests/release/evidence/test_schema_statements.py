@@ -49,9 +49,15 @@ SCHEMA = {
             "edges": ["2001-01-01", "2001-01-01T12:30", "2001-01-03"],
             "read": "date and time of y-m-d",
         },
-        "born": {"kind": "integer", "low": 1940, "high": 1999, "read": "year of d/m/y"},
+        "born": {
+            "kind": "integer",
+            "low": 1940,
+            "high": 1999,
+            "read": "year of d/m/y",
+            "first_year": 1930,
+        },
     },
-    "file": {"delimiter": ";", "header": 2, "skip_end": 1, "spaces": "after"},
+    "file": {"delimiter": ";", "header": 2, "header_lines": 2, "skip_end": 1, "spaces": "after"},
 }
 INPUT_ONLY_KEYS = {"bins", "size"}  # which a schema that is written says by edges, low and high
 ROWS = "".join(
@@ -59,7 +65,7 @@ ROWS = "".join(
     "2001-01-02\n"
     for i in range(300)
 )
-TEXT = f"Staff\nage;sex;born;fee;left;seen\n{ROWS}Total;300;\n"
+TEXT = f";;;;;\nage;sex;born;fee;left;seen\n{ROWS}Total;300;\n"
 
 
 def test_a_schema_that_states_all_that_one_can_is_known_to_the_verifier():
