@@ -40,7 +40,7 @@ ORDER_STYLE = """<style>.st-key-lead {display: none;}
 @media (max-width: 640px) {.st-key-found > :first-child {flex-basis: 100%;}}
 @media (max-width: 640px), (max-height: 760px) {
 :has(> :is(.st-key-asked, .st-key-chart)), .st-key-asked,
-  .st-key-chart {display: contents !important;}
+  .st-key-chart, :has(> .st-key-verdict), .st-key-verdict {display: contents !important;}
 :has(> .st-key-asked-words) {order: 1;}}</style>"""
 
 table = visible_table()

@@ -31,20 +31,21 @@ COLOURS += ["#AA4499", "#44AA99", "#999933", "#6A5ACD", "#00A5C8", "#009E73", "#
 COLOURS += ["#E41A1C", "#A0522D", "#8C6BB1", "#4D7A4D"]
 DASHES = ["solid", "10px,3px", "7px,2px,2px,2px", "3px,2px", "14px,3px,3px,3px"]
 LEVEL_DASHES = ["dot", "longdash", "dashdot", "2px,6px", "8px,8px", "longdashdot"]
+FRONTIER_HEIGHT = 420  # pixels: as much as the first screen has room for
 MAX_BANDS = 5  # algorithms beside each other whose ranges are drawn, too
 MIN_TICK_RATIO = 1.42  # of two ticks of the axis of ε whose numbers do not meet on a small screen
 MAX_NARROW_RATIO = 20  # times the smallest error up to which the axis has room for more ticks
-MARKERS = [
-    "circle",
-    "square",
-    "diamond",
-    "triangle-up",
-    "cross",
-    "x",
-    "star",
-    "pentagon",
-    "triangle-down",
-]
+MARKERS = {  # as a letter of text
+    "circle": "●",
+    "square": "■",
+    "diamond": "◆",
+    "triangle-up": "▲",
+    "cross": "✚",
+    "x": "✖",
+    "star": "★",
+    "pentagon": "⬟",
+    "triangle-down": "▼",
+}
 
 
 @value_object
@@ -61,10 +62,11 @@ def series_styles(names: list[str]) -> dict[str, dict[str, str]]:
 
     `names` are all names that exist, not those that are chosen: a choice changes no look.
     """
+    symbols = list(MARKERS)
     return {
         name: {
             "color": COLOURS[i % len(COLOURS)],
-            "symbol": MARKERS[i % len(MARKERS)],
+            "symbol": symbols[i % len(symbols)],
             "dash": DASHES[i % len(DASHES)],
         }
         for i, name in enumerate(names)
@@ -130,7 +132,7 @@ def frontier_chart(
         **log_axis(_epsilon_ticks(planned_epsilons, star)),
     )
     figure.update_layout(clickmode="event+select")
-    return finish_figure(figure, 360).update_layout(margin_t=8)
+    return finish_figure(figure, FRONTIER_HEIGHT).update_layout(margin_t=8)
 
 
 def _error_range(
@@ -283,6 +285,7 @@ def _add_star(figure: go.Figure, star: Star, colour: str, low_error: float) -> N
         mode="markers",
         showlegend=False,
         hoverinfo="skip",
+        cliponaxis=False,
         marker={
             "symbol": "star",
             "size": 18,

@@ -80,7 +80,7 @@ def choose_measure(
 ) -> ErrorMeasure:
     """Draw the widgets for an error measure; return the chosen measure."""
     kind = st.selectbox(
-        "Error on the chart", KINDS, KINDS.index(NEED_KIND), key="measure", bind="query-params"
+        "Error shown", KINDS, KINDS.index(NEED_KIND), key="measure", bind="query-params"
     )
     if kind == NEED_KIND:
         return need_measure(sweep, goal)

@@ -55,15 +55,13 @@ from .verdict import Advice, Recommendation, format_misplaced, page_query_params
 DEFAULT_ALGORITHMS = ("gaussian_maxent", "aim", "mwem")
 DEFAULT_EPSILONS = (0.1, 0.3, 0.5, 1.0, 3.0)
 SAMPLING_ERROR_LABEL = "luck of the sample"
+PROMISE_LABEL = "promised"
 BASELINE_LABELS = [SAMPLING_ERROR_LABEL, "guessing without data", "each column alone"]
-LINE_KEY_STYLE = """<style>.line-key {list-style: none; margin: 0; padding: 0; font-size: 0.875rem;}
-.line-key li {padding: 0.125rem 0; max-width: 48rem;} .line-key small {font-size: 0.875rem;
-opacity: 0.75;} .line-key svg {width: 2rem; height: 0.6rem; margin-right: 0.5rem;}</style>"""
-LINE_KEY_ITEM = "<li>{swatch}<b>{name}</b>: {text}</li>"
-LINE_SWATCH = (
-    '<svg viewBox="0 0 32 10"><path d="M0 5H32" stroke="{colour}" stroke-width="2.5" '
-    'stroke-dasharray="{dash}"/></svg>'
-)
+LINE_KEY_STYLE = """<style>.line-key {list-style: none; margin: 0 !important; font-size: 0.875rem;
+padding: 0 !important;} .line-key li {margin: 0 !important; max-width: 48rem;}
+.line-key small {font-size: 0.875rem; opacity: 0.75;}</style>"""
+LINE_KEY_ITEM = "<li>{mark}<b>{name}</b>: {text}</li>"
+LINE_MARK = '<span style="color: {colour}" aria-hidden="true">{mark}</span> '
 SIZE_FACTORS = {
     "the table itself": 0.0,
     "a tenth of its rows": 0.1,
@@ -334,17 +332,13 @@ def _add_goal(lines: _FrontierLines, advice: Advice, sweep: Sweep) -> None:
         if min(planned_epsilons) <= epsilon <= max(planned_epsilons)
     }
     if error_by_epsilon:
-        promise_label = _promise_label(promise.algorithm_name)
         noise_curve = np.array([*error_by_epsilon]), np.array([*error_by_epsilon.values()])
-        lines.curves |= {promise_label: noise_curve}
-        lines.algorithm_by_curve |= {promise_label: promise.algorithm_name}
-        lines.notes[promise_label] = (
-            f"what {format_release_share(goal.share)} keep, whatever the table is."
+        lines.curves |= {PROMISE_LABEL: noise_curve}
+        lines.algorithm_by_curve |= {PROMISE_LABEL: promise.algorithm_name}
+        lines.notes[PROMISE_LABEL] = (
+            f"what {format_release_share(goal.share)} with "
+            f"{ALGORITHM_TITLES[promise.algorithm_name]} keep, whatever the table is."
         )
-
-
-def _promise_label(algorithm_name: str) -> str:
-    return f"promised for {ALGORITHM_TITLES[algorithm_name].partition(' + ')[0]}"
 
 
 def _star(
@@ -358,9 +352,8 @@ def _star(
     if recommendation is None:
         return None
     name = recommendation.algorithm_name
-    promise_label = _promise_label(name)
-    if recommendation.is_promised and promise_label in lines.curves:
-        epsilons, errors = lines.curves[promise_label]
+    if recommendation.is_promised and PROMISE_LABEL in lines.curves:
+        epsilons, errors = lines.curves[PROMISE_LABEL]
         is_recommended = epsilons == recommendation.epsilon
         if is_recommended.any():
             error = float(errors[is_recommended][0])
@@ -424,7 +417,7 @@ def _best_algorithm_summary(
     so_far = " so far" if sweep.is_provisional else ""
     unit = measure.unit.partition(" (")[0]
     summary = f"Measured: at ε = {best.epsilon:g}, {ALGORITHM_TITLES[best.algorithm]} is best"
-    summary += f"{so_far}: {measure.name} {best.error:.2g} {unit}"
+    summary += f"{so_far}: {best.error:.2g} {unit}"
     summary += "".join(
         f" ({ALGORITHM_TITLES[other.algorithm]}: {other.error:.2g})" for other in others
     )
@@ -444,9 +437,9 @@ def draw_line_key(names: Sequence[str], line_notes: Mapping[str, str]) -> None:
     """Draw a list that says what the lines are: of each algorithm, and of others by their notes."""
     items = [
         LINE_KEY_ITEM.format(
-            swatch=LINE_SWATCH.format(
+            mark=LINE_MARK.format(
                 colour=ALGORITHM_STYLES[name]["color"],
-                dash=ALGORITHM_STYLES[name]["dash"].replace("px", "").replace("solid", ""),
+                mark=frontier_charts.MARKERS[ALGORITHM_STYLES[name]["symbol"]],
             ),
             name=title,
             text=f"{brief}. <small>{source}</small>",
@@ -455,7 +448,7 @@ def draw_line_key(names: Sequence[str], line_notes: Mapping[str, str]) -> None:
         for title, brief, source in [describe_algorithm(name)]
     ]
     items += [
-        LINE_KEY_ITEM.format(swatch="", name=name[0].upper() + name[1:], text=text)
+        LINE_KEY_ITEM.format(mark="", name=name[0].upper() + name[1:], text=text)
         for name, text in line_notes.items()
     ]
     st.html(f'{LINE_KEY_STYLE}<ul class="line-key">{"".join(items)}</ul>')

@@ -159,8 +159,10 @@ def _trials_clause(forecast: DurationForecast | None, is_provisional: bool) -> s
     """Say how long it takes to find out by runs, if they can tell."""
     if is_provisional:
         return "; trials are running"
-    if forecast is None or not forecast.runs:
+    if forecast is None:
         return " of the sliders"
+    if not forecast.runs:
+        return ", and no chosen algorithm can try it: choose others"
     seconds = forecast.seconds + forecast.waiting_seconds
     if seconds < MIN_SECONDS_TO_MENTION:
         return "; trials can tell in a moment"
