@@ -164,7 +164,7 @@ def test_other_charts_draw_algorithms_as_the_frontier_does(names):
             assert found == (look["color"], look["dash"], look["color"], look["symbol"])
     assert len(figure.layout.annotations) == len(names)
     middle = runs.assign(algorithm=runs["line"])
-    text = frontier_svg.frontier_markup(middle, {}, titles, "error")
+    text = frontier_svg.frontier_markup(middle, {}, titles, title="error", unit="points")
     for name in names:
         look = titles[ALGORITHM_TITLES[name]]
         line = rf'stroke="{look["color"]}" stroke-width="1.5"'

@@ -6,6 +6,7 @@ Rows in a wrong cell are counted of 100 rows, all others are percentage points.
 from collections.abc import Callable
 
 import numpy as np
+import pandas as pd
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
@@ -13,6 +14,7 @@ from dpcore.core.numbers import unit_noun
 from dpcore.core.types import Array, by_name
 from dpcore.evaluation.error_diagnosis import Baseline
 from dpcore.evaluation.run import Comparison, subgroup_errors
+from dpcore.evaluation.sweeps.frontier import summarise_by_epsilon
 from dpcore.queries import Workload
 
 from ..charts.figure_frame import points_axis_title
@@ -47,7 +49,8 @@ class ErrorMeasure:
     `value_of_dot` gives the number, in hundredths, against the table or, with `population`, its
     population. `error_name` is the name of the same error of a baseline, and `error_of_answers`
     computes it from a table's answers (m,); both are None where baselines have none. `is_need` says
-    that it is the error that the goal is about.
+    that it is the error that the goal is about: of that the worst repeat counts, as a goal is kept
+    or not, and of all others the median.
     """
 
     name: str
@@ -62,6 +65,16 @@ class ErrorMeasure:
     def axis_title(self) -> str:
         """The name and the unit, as the axis of a chart has them."""
         return f"{self.name}, {self.unit}"
+
+    @property
+    def repeat_text(self) -> str:
+        """Which of the repeats counts, in words."""
+        return "worst of the repeats" if self.is_need else "median of the repeats"
+
+    def summarise(self, sweep: Sweep) -> pd.DataFrame:
+        """Return the error of the finished runs by algorithm and ε, as `summarise_by_epsilon`."""
+        summary = summarise_by_epsilon(sweep.error_table(self.value_of_dot))
+        return summary.assign(error=summary["high"]) if self.is_need else summary
 
     def value_of_baseline(self, baseline: Baseline) -> float | None:
         """Return the same error of a baseline, in hundredths; None where it has none."""

@@ -12,18 +12,21 @@ import pandas as pd
 import streamlit as st
 from markupsafe import Markup
 
+from dpcore import ALGORITHMS, Budget
 from dpcore.accuracy.meaning_of_epsilon import (
     EXAMPLE_SUSPICION,
     Promise,
     format_percent,
     format_rare_chance,
     format_times_in_100,
+    guess_tile_texts,
 )
 from dpcore.accuracy.promise_with_schema import promise_of
 from dpcore.core.numbers import format_points_and_count, format_short_number, unit_noun
+from dpcore.core.parameters import build_from_texts
 from dpcore.core.provenance import Provenance
 from dpcore.evaluation.run import Comparison, subgroup_errors
-from dpcore.evaluation.sweeps.frontier import step_frontier, summarise_by_epsilon
+from dpcore.evaluation.sweeps.frontier import step_frontier
 from dpcore.release.evidence import printing
 
 from ..charts import frontier_svg as drawing
@@ -32,7 +35,6 @@ from ..session import Table, printable_text
 from .accuracy_goal import AccuracyGoal, format_release_share, format_tolerance
 from .error_measures import ErrorMeasure, misplaced_name
 from .overview import (
-    SAMPLING_ERROR_LABEL,
     baseline_errors_in_hundredths,
     describe_algorithm,
     luck_of_sample_text,
@@ -64,7 +66,7 @@ def render_report(table: Table, sweep: Sweep, measure: ErrorMeasure, advice: Adv
     """Return the whole report as HTML, with the error on its chart that `measure` measures."""
     if sweep.problem is None:
         return ""
-    medians = summarise_by_epsilon(sweep.error_table(measure.value_of_dot))
+    medians = measure.summarise(sweep)
     names = list(medians["algorithm"].unique())
     delta = sweep.planned_outcomes[0].point.delta
     promises = _promises_by_budget(sweep)
@@ -80,8 +82,8 @@ def render_report(table: Table, sweep: Sweep, measure: ErrorMeasure, advice: Adv
         recommended=recommendation_sentences(sweep, advice),
         measure=measure,
         verdict=_verdict_lines(sweep, measure, medians),
-        drawing=Markup(_drawing(sweep, measure, medians)),
-        luck=f"{SAMPLING_ERROR_LABEL}: {luck_of_sample_text(sweep.problem.n)}",
+        drawing=Markup(_drawing(sweep, measure, medians, advice.goal)),
+        luck=luck_of_sample_text(sweep.problem.n),
         algorithms=[describe_algorithm(name) for name in names],
         suspicion=format_percent(EXAMPLE_SUSPICION),
         rarely=f" (except {format_rare_chance(Promise(1.0, delta).failure_probability)})"
@@ -126,6 +128,8 @@ def recommendation_sentences(sweep: Sweep, advice: Advice) -> list[str]:
     problem = sweep.problem
     name = recommendation.algorithm_name
     sentences = [f"{verdict}."]
+    if not recommendation.meets_goal:
+        sentences.append("Nearer answers need a larger ε, fewer columns or fewer questions.")
     if recommendation.is_promised:
         sentences.append(
             f"{format_release_share(advice.goal.share)} keep "
@@ -139,6 +143,10 @@ def recommendation_sentences(sweep: Sweep, advice: Advice) -> list[str]:
             f"Measured there: {format_misplaced(misplaced, problem.workload)} "
             f"{misplaced_name(problem.workload)}, largest error {largest_text}."
         )
+    budget = Budget(recommendation.epsilon, sweep.planned_cases[0].budget.delta)
+    split = None if sweep.trial is None else sweep.trial.split_budget(budget)
+    promise = promise_of(build_from_texts(ALGORITHMS[name], {}), problem, budget, split)
+    sentences.append(f"{' '.join(guess_tile_texts(promise.max_guess_probability()))}.")
     return sentences
 
 
@@ -169,13 +177,17 @@ def _verdict_lines(
     return lines
 
 
-def _drawing(sweep: Sweep, measure: ErrorMeasure, medians: pd.DataFrame) -> str:
+def _drawing(sweep: Sweep, measure: ErrorMeasure, medians: pd.DataFrame, goal: AccuracyGoal) -> str:
     """Return the frontier as SVG, each algorithm as on the page."""
+    levels = baseline_errors_in_hundredths(sweep, measure)
+    if measure.is_need:
+        levels = {f"within {format_tolerance(goal.tolerance)}": 100 * goal.tolerance} | levels
     return drawing.frontier_markup(
         medians.assign(algorithm=medians["algorithm"].map(ALGORITHM_TITLES)),
-        baseline_errors_in_hundredths(sweep, measure),
+        levels,
         {ALGORITHM_TITLES[name]: style for name, style in ALGORITHM_STYLES.items()},
-        f"{measure.name}, {measure.unit.partition(' (')[0]} (median over repeats)",
+        title=measure.axis_title,
+        unit=measure.unit,
     )
 
 

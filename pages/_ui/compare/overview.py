@@ -31,7 +31,7 @@ from dpcore.evaluation.error_diagnosis import (
 )
 from dpcore.evaluation.experiment import ExperimentGrid
 from dpcore.evaluation.run import Comparison
-from dpcore.evaluation.sweeps.frontier import regret_table, summarise_by_epsilon
+from dpcore.evaluation.sweeps.frontier import regret_table
 from dpcore.queries import Workload
 
 from ..charts import frontier_charts
@@ -226,7 +226,7 @@ def draw_frontier(
     near enough, and the error that noise alone promises.
     """
     dots = sweep.error_table(measure.value_of_dot)
-    medians = summarise_by_epsilon(dots)
+    medians = measure.summarise(sweep)
     if not len(medians):
         st.info("No finished run has this error yet.")
         return None
@@ -491,7 +491,7 @@ def baseline_errors_in_hundredths(sweep: Sweep, measure: ErrorMeasure) -> dict[s
 def draw_regrets(sweep: Sweep, measure: ErrorMeasure) -> None:
     """Draw a table of each algorithm's error as a multiple of the best error at the same ε."""
     draw_heading("How much worse are the other algorithms?", Provenance.REAL_DATA)
-    medians = summarise_by_epsilon(sweep.error_table(measure.value_of_dot))
+    medians = measure.summarise(sweep)
     if not len(medians):
         return
     table = regret_table(medians)
@@ -516,7 +516,7 @@ def draw_regrets(sweep: Sweep, measure: ErrorMeasure) -> None:
         hide_index=True,
     )
     st.caption(
-        "How many times the smallest error at the same ε (median of the repeats). The best on "
+        f"How many times the smallest error at the same ε ({measure.repeat_text}). The best on "
         "the whole comes first."
     )
     explain_missing_runs([dot.point for dot in sweep.planned_outcomes], ALGORITHM_TITLES)

@@ -84,12 +84,12 @@ class Advice:
 
 
 def recommend(
-    goal: AccuracyGoal, promise: PromisedEpsilon | None, errors: pd.DataFrame
+    goal: AccuracyGoal, promise: PromisedEpsilon | None, errors: pd.DataFrame | None
 ) -> Recommendation | None:
     """Return the setting that the page recommends: promised, else measured; None if none is known.
 
-    `errors` are those of the needed answers, as `summarise_by_epsilon` gives them. A setting counts
-    by its worst run.
+    `errors` are those of the needed answers, as `summarise_by_epsilon` gives them; None without
+    runs. A setting counts by its worst run.
     """
     if promise is not None and promise.epsilon is not None:
         return Recommendation(
@@ -101,9 +101,9 @@ def recommend(
     return _recommend_by_runs(goal, errors)
 
 
-def _recommend_by_runs(goal: AccuracyGoal, errors: pd.DataFrame) -> Recommendation | None:
+def _recommend_by_runs(goal: AccuracyGoal, errors: pd.DataFrame | None) -> Recommendation | None:
     """Return the smallest ε that kept the tolerance, else the smallest of the nearest ones."""
-    if not len(errors):
+    if errors is None or not len(errors):
         return None
     meets_goal = bool((errors["high"] <= goal.tolerance).any())
     tolerance = goal.tolerance
@@ -182,7 +182,7 @@ def draw_verdict(
 
     `sweep` are the runs about just this problem; None where there are none or nobody may see them.
     """
-    errors = summarise_by_epsilon(Sweep().error_table(lambda _: None))
+    errors = None
     is_provisional = False
     if sweep is not None:
         errors = needed_errors(sweep, goal)
