@@ -10,12 +10,12 @@ import pandas as pd
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
+from dpcore import QueryRelease
 from dpcore.core.numbers import unit_noun
 from dpcore.core.types import Array, by_name
 from dpcore.evaluation.error_diagnosis import Baseline
 from dpcore.evaluation.run import Comparison, subgroup_errors
 from dpcore.evaluation.sweeps.frontier import summarise_by_epsilon
-from dpcore.queries import Workload
 
 from ..charts.figure_frame import points_axis_title
 from ..session import format_query_label, persistent_widget_args, printable_text
@@ -124,9 +124,11 @@ def need_measure(sweep: Sweep, goal: AccuracyGoal) -> ErrorMeasure:
     )
 
 
-def misplaced_name(workload: Workload) -> str:
-    """Return what the headline error of a workload is called: without tables it has no cells."""
-    return MISPLACED_KIND if workload.tables else "error of a question on average"
+def misplaced_name(problem: QueryRelease) -> str:
+    """Return what the headline error is called: without tables there are no cells."""
+    if not problem.workload.tables:
+        return "error of an answer on average"
+    return f"{unit_noun(problem.group)} in a wrong cell"
 
 
 def _points_unit(sweep: Sweep) -> str:
@@ -149,9 +151,8 @@ def _choose_truth(sweep: Sweep, kind: str) -> ErrorMeasure:
     name = kind
     unit = _points_unit(sweep)
     if kind == MISPLACED_KIND:
-        workload = sweep.problem.workload
-        name = misplaced_name(workload)
-        unit = "of 100" if workload.tables else unit
+        name = misplaced_name(sweep.problem)
+        unit = "of 100" if sweep.problem.workload.tables else unit
     if truth == "this table":
         return ErrorMeasure(
             name=name, unit=unit, value_of_dot=_error_getter(error_name), error_name=error_name

@@ -22,7 +22,7 @@ from dpcore.accuracy.meaning_of_epsilon import (
     guess_tile_texts,
 )
 from dpcore.accuracy.promise_with_schema import promise_of
-from dpcore.core.numbers import format_points_and_count, format_short_number, unit_noun
+from dpcore.core.numbers import format_short_number
 from dpcore.core.parameters import build_from_texts
 from dpcore.core.provenance import Provenance
 from dpcore.evaluation.run import Comparison, subgroup_errors
@@ -40,7 +40,7 @@ from .overview import (
     luck_of_sample_text,
 )
 from .sweep_jobs import ALGORITHM_STYLES, ALGORITHM_TITLES, Sweep
-from .verdict import Advice, format_misplaced, verdict_text
+from .verdict import Advice, format_misplaced, measured_errors_text, verdict_text
 
 
 @hide_in_stakeholder_view
@@ -82,6 +82,7 @@ def render_report(table: Table, sweep: Sweep, measure: ErrorMeasure, advice: Adv
         recommended=recommendation_sentences(sweep, advice),
         measure=measure,
         verdict=_verdict_lines(sweep, measure, medians),
+        headline=misplaced_name(sweep.problem),
         drawing=Markup(_drawing(sweep, measure, medians, advice.goal)),
         luck=luck_of_sample_text(sweep.problem.n),
         algorithms=[describe_algorithm(name) for name in names],
@@ -135,14 +136,9 @@ def recommendation_sentences(sweep: Sweep, advice: Advice) -> list[str]:
             f"{format_release_share(advice.goal.share)} keep "
             f"{format_tolerance(advice.goal.tolerance)}, whatever the table is."
         )
-    misplaced = sweep.median_error("misplaced", name, recommendation.epsilon)
-    largest = sweep.median_error("largest", name, recommendation.epsilon)
-    if misplaced is not None and largest is not None:
-        largest_text = format_points_and_count(largest, problem.n, unit_noun(problem.group))
-        sentences.append(
-            f"Measured there: {format_misplaced(misplaced, problem.workload)} "
-            f"{misplaced_name(problem.workload)}, largest error {largest_text}."
-        )
+    middle_run = sweep.middle_run(name, recommendation.epsilon)
+    if middle_run is not None:
+        sentences.append(f"Measured there: {measured_errors_text(sweep, middle_run)}.")
     budget = Budget(recommendation.epsilon, sweep.planned_cases[0].budget.delta)
     split = None if sweep.trial is None else sweep.trial.split_budget(budget)
     promise = promise_of(build_from_texts(ALGORITHMS[name], {}), problem, budget, split)
@@ -164,7 +160,7 @@ def _verdict_lines(
         )
         misplaced_text = ""
         if misplaced is not None:
-            misplaced_text = format_misplaced(misplaced, sweep.problem.workload)
+            misplaced_text = format_misplaced(misplaced, sweep.problem)
         unit = measure.unit.partition(" (")[0]
         lines.append(
             (

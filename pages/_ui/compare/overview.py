@@ -16,9 +16,7 @@ from dpcore.accuracy.work_forecast import format_bytes
 from dpcore.algorithms import algorithms_for_problem
 from dpcore.core.numbers import (
     format_percentage_points,
-    format_points_and_count,
     format_short_number,
-    unit_noun,
 )
 from dpcore.core.parameters import build_from_texts
 from dpcore.core.provenance import Provenance
@@ -48,9 +46,9 @@ from ..session import Table, persistent_widget_args
 from . import duration_forecast, theory_curves, unbiased_limit
 from .accuracy_goal import format_release_share, format_tolerance
 from .duration_forecast import DurationForecast
-from .error_measures import ErrorMeasure, misplaced_name
+from .error_measures import ErrorMeasure
 from .sweep_jobs import ALGORITHM_STYLES, ALGORITHM_TITLES, ComparedTask, Dot, Sweep
-from .verdict import Advice, Recommendation, format_misplaced, page_query_params
+from .verdict import Advice, Recommendation, measured_errors_text, page_query_params
 
 DEFAULT_ALGORITHMS = ("gaussian_maxent", "aim", "mwem")
 DEFAULT_EPSILONS = (0.1, 0.3, 0.5, 1.0, 3.0)
@@ -533,15 +531,10 @@ def draw_dot(sweep: Sweep, selected_dot: Dot) -> None:
         f"{ALGORITHM_TITLES[point.algorithm]} at ε = {point.epsilon:g}, repeat number {point.seed}",
         Provenance.REAL_DATA,
     )
-    problem = sweep.problem
-    misplaced = point.errors["misplaced"]
-    largest = format_points_and_count(point.errors["largest"], problem.n, unit_noun(problem.group))
-    headline = misplaced_name(problem.workload)
     spent = point.spent
     st.caption(
-        f"Measured: {format_misplaced(misplaced, problem.workload)} {headline}, largest error "
-        f"{largest}. Used ε = {spent['epsilon']:.4g} at δ = "
-        f"{format_short_number(spent['delta'])}. {point.seconds:.2g} s.",
+        f"Measured: {measured_errors_text(sweep, selected_dot)}. Used ε = "
+        f"{spent['epsilon']:.4g} at δ = {format_short_number(spent['delta'])}. {point.seconds:.2g} s.",
         help=point.algorithm,
     )
     query_params = page_query_params(point.algorithm, point.epsilon, point.delta) | {

@@ -168,6 +168,17 @@ class Sweep(CaseRuns[Dot]):
         ]
         return None if not errors or None in errors else float(np.median(errors))
 
+    def middle_run(self, algorithm: str, epsilon: float) -> Dot | None:
+        """Return the run of a setting whose largest error is the median; None without runs."""
+        runs = [
+            dot
+            for dot in self.planned_outcomes
+            if dot.point.state == "done"
+            and (dot.point.algorithm, dot.point.epsilon) == (algorithm, epsilon)
+        ]
+        runs.sort(key=lambda dot: dot.point.errors["largest"] or 0.0)
+        return runs[(len(runs) - 1) // 2] if runs else None
+
     @property
     def best_dot(self) -> Dot | None:
         """The run with the smallest largest error at the ε that is advised, else at the largest."""

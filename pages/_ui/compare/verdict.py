@@ -12,20 +12,25 @@ import streamlit as st
 from dpcore import ALGORITHMS, Budget, QueryRelease
 from dpcore.accuracy.meaning_of_epsilon import guess_tile_texts
 from dpcore.accuracy.promise_with_schema import promise_of
-from dpcore.accuracy.usefulness import predicted_tables, suitable_uses
+from dpcore.accuracy.usefulness import planned_tables, suitable_uses
 from dpcore.accuracy.work_forecast import MIN_SECONDS_TO_MENTION, format_seconds
 from dpcore.algorithms.algorithm import make_plan
 from dpcore.core.numbers import (
-    format_count,
     format_percentage_points,
+    format_points_and_count,
     format_short_number,
     unit_noun,
 )
 from dpcore.core.parameters import build_from_texts
 from dpcore.core.types import by_name
 from dpcore.evaluation.sweeps.frontier import summarise_by_epsilon
-from dpcore.queries import Workload
-from dpcore.release.tiles import Tile
+from dpcore.queries.workload import table_columns
+from dpcore.release.tiles import (
+    Tile,
+    format_share_of_rows,
+    largest_error_tile,
+    measured_error_tile,
+)
 
 from ..components import (
     draw_heading,
@@ -47,7 +52,7 @@ from .duration_forecast import DurationForecast
 from .error_measures import misplaced_name
 from .minimum_epsilon import CONFIDENTIAL_WARNING
 from .promised_epsilon import PromisedEpsilon
-from .sweep_jobs import ALGORITHM_TITLES, Sweep
+from .sweep_jobs import ALGORITHM_TITLES, Dot, Sweep
 
 NOTHING_PROMISED_TEXT = (
     "Nothing is promised about single answers here. The errors are measured, on this table."
@@ -229,7 +234,7 @@ def _draw_tiles(
         *_promise_tiles(goal, promise, problem),
         guess_tile_texts(promise_of(algorithm, problem, budget, split).max_guess_probability()),
     ]
-    noisy_tables = predicted_tables(problem, make_plan(algorithm, problem, budget))
+    noisy_tables = planned_tables(problem, make_plan(algorithm, problem, budget))
     uses = NOTHING_PROMISED_TEXT
     if noisy_tables is not None:
         uses = suitable_uses(noisy_tables, problem.n).sentence
@@ -240,36 +245,42 @@ def _draw_tiles(
 
 
 def _measured_tiles(sweep: Sweep | None, name: str, epsilon: float) -> list[Tile]:
-    """Return tiles of the errors that runs of one setting had on the table; empty without runs."""
+    """Return tiles of the errors that the middle run of a setting had; empty without runs."""
     if sweep is None or sweep.problem is None:
         return []
     problem = sweep.problem
-    unit = unit_noun(problem.group)
-    misplaced = sweep.median_error("misplaced", name, epsilon)
-    largest = sweep.median_error("largest", name, epsilon)
-    if misplaced is None or largest is None:
+    middle_run = sweep.middle_run(name, epsilon)
+    if middle_run is None:
         return []
-    misplaced_text = format_misplaced(misplaced, problem.workload)
-    headline = misplaced_name(problem.workload)
+    errors = middle_run.point.errors
+    n = problem.n
+    unit = unit_noun(problem.group)
+    points = format_percentage_points(errors["largest"])
     return [
-        (f"{headline[0].upper()}{headline[1:]}", misplaced_text, "measured"),
-        (
-            "Largest error",
-            format_count(largest, problem.n, unit),
-            f"{format_percentage_points(largest)} points, measured",
-        ),
+        measured_error_tile(errors["misplaced"], table_columns(problem.workload), n, unit),
+        largest_error_tile("Largest error", errors["largest"], None, n, unit, f", {points} points"),
     ]
 
 
-def format_misplaced(share: float, workload: Workload) -> str:
+def measured_errors_text(sweep: Sweep, dot: Dot) -> str:
+    """Return the errors of a run in words: its rows in a wrong cell, and the largest error."""
+    problem = sweep.problem
+    errors = dot.point.errors
+    unit = unit_noun(problem.group)
+    misplaced = f"{format_misplaced(errors['misplaced'], problem)} {misplaced_name(problem)}"
+    return (
+        f"{misplaced}, largest error {format_points_and_count(errors['largest'], problem.n, unit)}"
+    )
+
+
+def format_misplaced(share: float, problem: QueryRelease) -> str:
     """Return the share of rows in a wrong cell as so many of a round number of rows.
 
-    Without tables it is the error of a question on average, in points.
+    Without tables it is the error of an answer on average, in points.
     """
-    if not workload.tables:
+    if not problem.workload.tables:
         return f"{format_percentage_points(share)} points"
-    base = next((base for base in (100, 1_000, 10_000) if share * base >= 1), 100_000)
-    return f"{float(f'{share * base:.2g}'):g} of {base:,}"
+    return format_share_of_rows((share,))
 
 
 def _promise_tiles(
