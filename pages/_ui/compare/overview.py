@@ -534,7 +534,8 @@ def draw_dot(sweep: Sweep, selected_dot: Dot) -> None:
     spent = point.spent
     st.caption(
         f"Measured: {measured_errors_text(sweep, selected_dot)}. Used ε = "
-        f"{spent['epsilon']:.4g} at δ = {format_short_number(spent['delta'])}. {point.seconds:.2g} s.",
+        f"{spent['epsilon']:.4g} at δ = {format_short_number(spent['delta'])}. "
+        f"{point.seconds:.2g} s.",
         help=point.algorithm,
     )
     query_params = page_query_params(point.algorithm, point.epsilon, point.delta) | {
