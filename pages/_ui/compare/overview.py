@@ -17,6 +17,7 @@ from dpcore.algorithms import algorithms_for_problem
 from dpcore.core.numbers import (
     format_percentage_points,
     format_short_number,
+    unit_noun,
 )
 from dpcore.core.parameters import build_from_texts
 from dpcore.core.provenance import Provenance
@@ -53,6 +54,7 @@ from .verdict import Advice, Recommendation, measured_errors_text, page_query_pa
 DEFAULT_ALGORITHMS = ("gaussian_maxent", "aim", "mwem")
 DEFAULT_EPSILONS = (0.1, 0.3, 0.5, 1.0, 3.0)
 SAMPLING_ERROR_LABEL = "luck of the sample"
+NOISE_BELOW_TEXTS = {SAMPLING_ERROR_LABEL: ", less noise gains nothing"}
 PROMISE_LABEL = "promised"
 BASELINE_LABELS = [SAMPLING_ERROR_LABEL, "guessing without data", "each column alone"]
 LINE_KEY_STYLE = """<style>.line-key {list-style: none; margin: 0 !important; font-size: 0.875rem;
@@ -253,7 +255,8 @@ def draw_frontier(
     summary = _best_algorithm_summary(sweep, measure, medians, advice.recommendation)
     clicked_dot = _draw_clickable_frontier(figure, summary, sweep)
     draw_chart_footer(summary, run_table(dots), "frontier")
-    draw_line_key(list(medians["algorithm"].unique()), lines.notes)
+    notes = lines.notes | _sample_notes(sweep, medians, advice.recommendation)
+    draw_line_key(list(medians["algorithm"].unique()), notes)
     with settings_container:
         unbiased_limit.draw_limit_summary(sweep, least_errors)
     return clicked_dot
@@ -296,7 +299,7 @@ def _choose_lines(
         curves, algorithm_by_curve = theory_curves.choose_theory_curve(sweep, medians)
     baseline_levels = baseline_errors_in_hundredths(sweep, measure)
     levels = {
-        f"{name}: {floor:.2g}": floor
+        f"{name}: {floor:.2g}{NOISE_BELOW_TEXTS.get(name, '')}": floor
         for name, floor in baseline_levels.items()
         if name in selected_labels
     }
@@ -402,15 +405,8 @@ def _best_algorithm_summary(
     medians: pd.DataFrame,
     recommendation: Recommendation | None,
 ) -> str:
-    """Return a sentence on the best algorithm and the next one at the recommended ε.
-
-    If that ε was not tried, it is about the largest ε. It also says which share of people a sample
-    as exact as the best has, where that is known (over all queries).
-    """
-    epsilon = medians["epsilon"].max()
-    if recommendation is not None and recommendation.epsilon in set(medians["epsilon"]):
-        epsilon = recommendation.epsilon
-    medians_at_epsilon = medians[medians["epsilon"] == epsilon]
+    """Return a sentence on the best algorithm and the next one at the ε that is spoken of."""
+    medians_at_epsilon = _medians_at_spoken_epsilon(medians, recommendation)
     best, *others = medians_at_epsilon.nsmallest(2, "error").itertuples()
     so_far = " so far" if sweep.is_provisional else ""
     unit = measure.unit.partition(" (")[0]
@@ -419,10 +415,32 @@ def _best_algorithm_summary(
     summary += "".join(
         f" ({ALGORITHM_TITLES[other.algorithm]}: {other.error:.2g})" for other in others
     )
-    sample_share = sweep.median_error("as_exact_as_sample", best.algorithm, best.epsilon)
-    if sample_share is not None:
-        summary += f", as exact as counting {format_percentage_points(sample_share)}% of people"
     return f"{summary}."
+
+
+def _medians_at_spoken_epsilon(
+    medians: pd.DataFrame, recommendation: Recommendation | None
+) -> pd.DataFrame:
+    """Return the errors at the recommended ε, or at the largest if that was not tried."""
+    epsilon = medians["epsilon"].max()
+    if recommendation is not None and recommendation.epsilon in set(medians["epsilon"]):
+        epsilon = recommendation.epsilon
+    return medians[medians["epsilon"] == epsilon]
+
+
+def _sample_notes(
+    sweep: Sweep, medians: pd.DataFrame, recommendation: Recommendation | None
+) -> dict[str, str]:
+    """Return which sample is as exact as the best setting, over all queries, where it is known."""
+    medians_at_epsilon = _medians_at_spoken_epsilon(medians, recommendation)
+    best = next(medians_at_epsilon.nsmallest(1, "error").itertuples())
+    sample_share = sweep.median_error("as_exact_as_sample", str(best.algorithm), best.epsilon)
+    if sample_share is None or sweep.problem is None:
+        return {}
+    percent = format_percentage_points(sample_share)
+    unit = unit_noun(sweep.problem.group)
+    setting = f"{ALGORITHM_TITLES[best.algorithm]} at ε = {best.epsilon:g}"
+    return {setting: f"as exact as counting only {percent}% of the {unit}, without noise."}
 
 
 def describe_algorithm(name: str) -> tuple[str, str, str]:
