@@ -286,6 +286,7 @@ def _add_star(figure: go.Figure, star: Star, colour: str, low_error: float) -> N
         showlegend=False,
         hoverinfo="skip",
         cliponaxis=False,
+        unselected={"marker": {"opacity": 1}},  # while a run is clicked
         marker={
             "symbol": "star",
             "size": 18,
