@@ -8,7 +8,7 @@ import streamlit as st
 from dpcore.core.types import Array, Texts, by_name
 from dpcore.queries import Marginals, Workload
 
-from ..session import persistent_widget_args, printable_text
+from ..session import distinct_labels, persistent_widget_args, printable_text
 
 TOLERANCE_OPTIONS = [0.001, 0.002, 0.003, 0.005, 0.007, 0.01, 0.015, 0.02, 0.03, 0.05, 0.07, 0.1]
 # Beyond what may be wanted: said of a table for which nothing on the slider is reached.
@@ -73,10 +73,10 @@ def choose_goal(workload: Workload) -> AccuracyGoal:
     """Draw the sentence of what is needed, as three widgets; return the goal."""
     with st.container(key="asked-what"):
         table_column, tolerance_column, share_column = st.columns([1.2, 1, 1])
-    columns = table_column.selectbox(
+    columns_by_label = _columns_by_label(workload)
+    label = table_column.selectbox(
         "I need",
-        [ALL_ANSWERS, *tables_by_columns(workload)][: MAX_LISTED_TABLES + 1],
-        format_func=lambda names: table_label(names) if names else "every answer",
+        list(columns_by_label),
         key="ask-table",
         help="The answers that have to be near enough. Columns and questions are chosen in the "
         "sidebar.",
@@ -100,7 +100,16 @@ def choose_goal(workload: Workload) -> AccuracyGoal:
         key="ask-share",
         bind="query-params",
     )
-    return AccuracyGoal(columns=tuple(columns), tolerance=tolerance, share=share)
+    return AccuracyGoal(columns=columns_by_label[label], tolerance=tolerance, share=share)
+
+
+def _columns_by_label(workload: Workload) -> dict[str, Texts]:
+    """Return what may be needed, by its name in the list: every answer, or one table's."""
+    names = distinct_labels(workload.domain.names)
+    columns_by_label = {"every answer": ALL_ANSWERS}
+    for columns in [*tables_by_columns(workload)][:MAX_LISTED_TABLES]:
+        columns_by_label[" × ".join(names[name] for name in columns)] = columns
+    return columns_by_label
 
 
 def smallest_tolerance_above(error: float) -> float:
