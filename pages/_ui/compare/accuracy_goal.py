@@ -108,7 +108,8 @@ def _columns_by_label(workload: Workload) -> dict[str, Texts]:
     names = distinct_labels(workload.domain.names)
     columns_by_label = {"every answer": ALL_ANSWERS}
     for columns in [*tables_by_columns(workload)][:MAX_LISTED_TABLES]:
-        columns_by_label[" × ".join(names[name] for name in columns)] = columns
+        # a column may be called as the first choice is
+        columns_by_label.setdefault(" × ".join(names[name] for name in columns), columns)
     return columns_by_label
 
 
