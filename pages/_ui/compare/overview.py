@@ -451,18 +451,18 @@ def describe_algorithm(name: str) -> tuple[str, str, str]:
 
 def draw_line_key(names: Sequence[str], line_notes: Mapping[str, str]) -> None:
     """Draw a list that says what the lines are: of each algorithm, and of others by their notes."""
-    items = [
-        LINE_KEY_ITEM.format(
-            mark=LINE_MARK.format(
-                colour=ALGORITHM_STYLES[name]["color"],
-                mark=frontier_charts.MARKERS[ALGORITHM_STYLES[name]["symbol"]],
-            ),
-            name=title,
-            text=f"{brief}. <small>{source}</small>",
+    items = []
+    for name in names:
+        title, brief, source = describe_algorithm(name)
+        style = ALGORITHM_STYLES[name]
+        mark = frontier_charts.MARKERS[style["symbol"]]
+        items.append(
+            LINE_KEY_ITEM.format(
+                mark=LINE_MARK.format(colour=style["color"], mark=mark),
+                name=title,
+                text=f"{brief}. <small>{source}</small>",
+            )
         )
-        for name in names
-        for title, brief, source in [describe_algorithm(name)]
-    ]
     items += [
         LINE_KEY_ITEM.format(mark="", name=name[0].upper() + name[1:], text=text)
         for name, text in line_notes.items()
