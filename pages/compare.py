@@ -5,12 +5,16 @@ It shows what each choice costs, and where the error comes from.
 
 import streamlit as st
 
+from dpcore import QueryRelease
 from pages._ui.compare import (
+    accuracy_goal,
     detail_tabs,
-    epsilon_search,
+    duration_forecast,
     error_measures,
     other_tools,
+    promised_epsilon,
     sweep_jobs,
+    verdict,
 )
 from pages._ui.compare import overview as compare
 from pages._ui.components import (
@@ -36,7 +40,7 @@ ORDER_STYLE = """<style>.st-key-lead {display: none;}
 @media (max-width: 640px) {.st-key-found > :first-child {flex-basis: 100%;}}
 @media (max-width: 640px), (max-height: 760px) {
 :has(> :is(.st-key-asked, .st-key-chart)), .st-key-asked,
-  .st-key-chart {display: contents !important;}
+  .st-key-chart, :has(> .st-key-verdict), .st-key-verdict {display: contents !important;}
 :has(> .st-key-asked-words) {order: 1;}}</style>"""
 
 table = visible_table()
@@ -54,22 +58,29 @@ with show_refusals():
         st.stop()
     st.html(ORDER_STYLE)
     front_container = st.container(key="front")
+    delta = st.session_state["delta"]
     with front_container.container(key="asked"):
-        epsilon_advice = epsilon_search.draw_accuracy_goal(
-            table, workload, st.session_state["questions"], st.session_state["delta"]
-        )
+        if is_stakeholder_view() and table.schema_uses_real_data:
+            show_left_out_notice()
+            st.stop()
+        goal = accuracy_goal.choose_goal(workload)
+        verdict_container = st.container(key="verdict")
+    problem = QueryRelease(workload, table.n, table.unit.most_rows)
+    promise = promised_epsilon.promised_epsilon(problem, goal, delta)
     if is_public_table(table):
+        with verdict_container:
+            verdict.draw_verdict(table, problem, delta, goal, promise, None, None)
         if table.unit.person is not None:
             st.caption(PREDICTED_FOR_ALL_ROWS_TEXT.format(size=table.n))
         show_left_out_notice()
         st.stop()
     chart_container = front_container.container(key="chart")
-    advised_epsilon = None if epsilon_advice is None else epsilon_advice.sufficient_epsilon
-    with st.sidebar:
-        planned_result_count = len(sweep.outcomes)
-        seconds, start_runs = plan_runs(advised_epsilon)
-    is_new_advice = sweep.requested is None or sweep.advised_epsilon != advised_epsilon
-    sweep.advised_epsilon = advised_epsilon
+    promised = None if promise is None else promise.epsilon
+    planned_result_count = len(sweep.outcomes)
+    planned = plan_runs(promised)
+    seconds = planned.forecast.seconds
+    is_new_advice = sweep.requested is None or sweep.advised_epsilon != promised
+    sweep.advised_epsilon = promised
     starts_unprompted = (
         is_new_advice
         and seconds < MAX_UNPROMPTED_SECONDS
@@ -80,33 +91,45 @@ with show_refusals():
         or starts_unprompted
         or (sweep.planned_outcomes and not seconds)
     ):
-        start_runs()
+        planned.start()
         if seconds and sweep.ended:  # all was there: nothing is forecast any more
             st.rerun()
+        planned = plan_runs(promised)
 
 with chart_container, inline_container(key="all-asked"):
     all_ended = wait_or_draw_progress(sweep.group, "sweep", wait_first=False)
     if all_ended and (seconds or not sweep.planned_outcomes):
         if len(sweep.outcomes) > planned_result_count:  # since the plan
             st.rerun()
-        detail_tabs.draw_run_button(is_primary=not advised_epsilon)
+        detail_tabs.draw_run_button(is_primary=not promised)
+        duration_forecast.draw_forecast(planned.forecast)
+with verdict_container:
+    advice = verdict.draw_verdict(
+        table,
+        problem,
+        delta,
+        goal,
+        promise,
+        sweep if planned.is_begun and not is_stakeholder_view() else None,
+        planned.forecast,
+    )
 if not sweep.planned_outcomes or sweep.problem is None:
     if sweep.ended:
         st.info("Nothing has run yet.")
     st.stop()
 if is_stakeholder_view():
     st.stop()
-experts_expander = st.sidebar.expander("For experts", icon=":material/monitoring:")
-with experts_expander:
-    measure = error_measures.choose_measure(sweep)
+with st.sidebar:
+    measure_container = st.container()
+    experts_expander = st.expander("For experts", icon=":material/monitoring:")
+with measure_container:
+    measure = error_measures.choose_measure(sweep, goal, experts_expander)
 
 tabs = detail_tabs.make_tabs()
 with tabs["Other tools"]:
     other_tool = other_tools.load_other_table(table, sweep)
 with chart_container:
-    selected_run = compare.draw_frontier(
-        sweep, measure, other_tool, experts_expander, epsilon_advice
-    )
+    selected_run = compare.draw_frontier(sweep, measure, other_tool, experts_expander, advice)
     if selected_run is not None:
-        compare.draw_dot(selected_run)
-detail_tabs.draw_details(tabs, table, sweep, measure, selected_run, epsilon_advice)
+        compare.draw_dot(sweep, selected_run)
+detail_tabs.draw_details(tabs, table, sweep, measure, selected_run, advice)

@@ -386,7 +386,7 @@ def the_core_knows_nothing_of_the_page(source):
 
 @rule(
     {f"{house_rules.UI_ROOT}/{house_rules.UI[0]}/planted.py": "from ..explore import explore_run"},
-    {f"{house_rules.UI_ROOT}/explore/planted.py": "from ..compare import epsilon_search"},
+    {f"{house_rules.UI_ROOT}/explore/planted.py": "from ..compare import promised_epsilon"},
     {
         f"{house_rules.UI_ROOT}/{house_rules.UI[0]}/planted.py": "from .. import "
         f"{house_rules.UI[1]}"

@@ -28,15 +28,17 @@ from .release_errors import Errors
 RESAMPLED_TABLES = 10  # tables drawn to measure a sampling error
 
 
-@value_object
+@frozen
 class Baseline:
     """An error to compare with that needs no algorithm, described in words.
 
-    If it is random, it is a mean over `RESAMPLED_TABLES` tables.
+    `answers` (tables, m) are those of the tables that it is the mean error of: `RESAMPLED_TABLES`
+    tables if it is random, else one.
     """
 
     description: str
     errors: Errors
+    answers: Array
     tag = Provenance.REAL_DATA
 
 
@@ -64,23 +66,31 @@ def baseline_errors(
                 "knowing each column, but nothing of how they combine",
             ),
         ):
+            answers = workload.answers(D)
             baselines_by_name[name] = Baseline(
-                description, compute_errors(workload.answers(D), truth, workload, n)
+                description, compute_errors(answers, truth, workload, n), answers[None]
             )
     rng = np.random.default_rng(0)
-    resampled_answers = (
-        workload.answers_of_rows(resample_rows(rows, rows.n, rng)) for _ in range(RESAMPLED_TABLES)
+    resampled_answers = np.stack(
+        [
+            workload.answers_of_rows(resample_rows(rows, rows.n, rng))
+            for _ in range(RESAMPLED_TABLES)
+        ]
     )
     resampled_errors = [
         compute_errors(answers, truth, workload, n) for answers in resampled_answers
     ]
     baselines_by_name["resampling"] = Baseline(
-        f"drawing {rows.n:,} rows from the table at random", Errors.mean(resampled_errors)
+        f"drawing {rows.n:,} rows from the table at random",
+        Errors.mean(resampled_errors),
+        resampled_answers,
     )
     if population is not None:
         sampling_errors = compute_errors(truth, workload.answers(population), workload)
         baselines_by_name["sampling"] = Baseline(
-            f"the table itself, {rows.n:,} draws from its population", sampling_errors
+            f"the table itself, {rows.n:,} draws from its population",
+            sampling_errors,
+            truth[None],
         )
     return baselines_by_name
 

@@ -5,11 +5,21 @@ runs.
 import re
 from urllib.parse import parse_qs
 
-from dpcore import ALGORITHMS, Budget, Marginals, QueryRelease, Run
+import numpy as np
+import pandas as pd
+
+from dpcore import ALGORITHMS, Budget, Marginals, QueryRelease, Run, read_queries
 from dpcore.accuracy.meaning_of_epsilon import format_times_in_100
 from dpcore.accuracy.noise_levels import probability_all_within
 from dpcore.accuracy.predicted_error import predicted_noise_stddev
-from pages._ui.compare.epsilon_search import best_forecast, public_noise_levels
+from pages._ui.compare.accuracy_goal import ALL_ANSWERS, AccuracyGoal, tables_by_columns
+from pages._ui.compare.duration_forecast import DurationForecast
+from pages._ui.compare.promised_epsilon import (
+    PromisedEpsilon,
+    best_promise,
+    public_noise_levels,
+)
+from pages._ui.compare.verdict import recommend, verdict_text
 from pages._ui.components import EPSILON_OPTIONS, format_setting
 from pages._ui.session import Table, sample_table
 from tests.pages.headless import (
@@ -17,7 +27,6 @@ from tests.pages.headless import (
     caption_text,
     dataframe,
     heading,
-    markdown_text,
     open_page,
     run_until_settled,
     session,
@@ -25,7 +34,7 @@ from tests.pages.headless import (
     switch_page,
     visible_text,
 )
-from tests.small_problems import approx, final_errors, parametrize
+from tests.small_problems import D324, approx, final_errors, parametrize
 
 TITLE = algorithm_title("gaussian_maxent")
 
@@ -40,7 +49,7 @@ def problem(group=1):
 
 def found(tolerance, share, group=1, delta=1e-9):
     asked = problem(group)
-    return best_forecast(public_noise_levels(asked, delta), asked.workload.m, tolerance, share)
+    return best_promise(public_noise_levels(asked, delta), asked.workload.m, tolerance, share)
 
 
 def sigma(epsilon):
@@ -69,7 +78,8 @@ def test_rows_of_one_person_need_more():
 def test_without_delta_nothing_is_known_beforehand():
     assert found(0.01, 0.95, delta=0.0) is None
     app = opened(delta="0")
-    assert "no algorithm here says beforehand" in markdown_text(app)
+    refused = "Not promised at any ε, and no chosen algorithm can try it: choose others"
+    assert heading(app) == refused, "Gaussian noise needs δ"
     assert "Explore it" not in links(app)
 
 
@@ -84,9 +94,12 @@ def test_what_is_found_is_linked_to_explore_and_release_and_said_in_points_and_r
         }
     set_fields(app, ask_tolerance=0.05, ask_share=0.99)
     best = found(0.05, 0.99)
-    assert heading(app) == f"★ Budget ε = {format_setting(best.epsilon)} is enough with {TITLE}"
-    assert "within  \n**226 of 4,526 people**  \nin 99%" in visible_text(app), "as it was asked"
-    kept = float(caption_text(app).split("entropy, ")[1].split("%")[0])
+    assert heading(app) == f"★ Promised at ε = {format_setting(best.epsilon)} with {TITLE}"
+    asked = "within  \n**226 of 4,526 people**  \npromised in 99% of"
+    assert asked in visible_text(app), "as it was asked"
+    kept = float(
+        caption_text(app).split(f"at ε = {format_setting(best.epsilon)}, ")[1].split("%")[0]
+    )
     assert max(99, 100 * best.chance - 0.1) <= kept <= 100 * best.chance
     run = Run(
         ALGORITHMS["gaussian_maxent"](), problem(), rows(), Budget(best.epsilon, 1e-9), seed=0
@@ -100,8 +113,12 @@ def test_what_is_found_is_linked_to_explore_and_release_and_said_in_points_and_r
 def test_what_no_slider_can_do_is_said_so():
     asked = {"ask_tolerance": 0.001, "ask_share": 0.999, "delta": 1e-12}
     app = set_fields(open_page("compare", sample="titanic"), **asked)
-    assert heading(app) == "No ε of the sliders is enough with Gaussian + maximum entropy"
-    assert re.search(r"in only \d\d?\.?\d*% of releases, even at ε = 10", visible_text(app))
+    nearest = r"Not within 0.1 points at any ε here; ★ within [\d.]+ points? at ε = [\d.]+ with "
+    assert re.fullmatch(re.escape(TITLE).join([nearest, ""]), heading(app)), "by the runs"
+    assert "Explore it" in links(app)
+    assert re.search(
+        r"promised in only \d\d?\.?\d*% of releases, even at ε = 10", visible_text(app)
+    )
 
 
 def links(app):
@@ -133,3 +150,61 @@ def test_runs_find_for_every_algorithm_what_runs_keep():
         for s in range(20)
     ]
     assert sum(final_errors(run.finish()).max_error <= 0.01 for run in runs) >= 19
+
+
+GOAL = AccuracyGoal(columns=ALL_ANSWERS, tolerance=0.01, share=0.95)
+RUNS = [
+    ("aim", 0.1, 0.25, 0.9),
+    ("aim", 1.0, 0.028, 0.03),
+    ("aim", 3.0, 0.021, 0.021),
+    ("mwem", 1.0, 0.029, 0.05),
+]
+
+
+def summary(lines):
+    """Errors of runs as they are summarised: the middle one and the highest."""
+    columns = pd.Index(["algorithm", "epsilon", "error", "high"])
+    return pd.DataFrame(lines, columns=columns).assign(runs=3)
+
+
+@parametrize(
+    "lines, is_provisional, promised, expected",
+    [
+        (RUNS, False, None, "Not within 1 point at any ε here; ★ within 3 points at ε = 1 with AIM"),
+        (RUNS[:1], True, None, "So far not within 1 point at any ε here; "
+         "★ within 100 points at ε = 0.1 with AIM"),
+        ([*RUNS, ("mwem", 3.0, 0.009, 0.01)], False, None, "★ Measured at ε = 3 with MWEM"),
+        ([*RUNS, ("mwem", 3.0, 0.009, 0.01)], True, None, "★ Measured so far at ε = 3 with MWEM"),
+        (RUNS, False, 2.0, "★ Promised at ε = 2 with MWEM"),
+        ([], True, None, "Not promised at any ε; trials are running"),
+        ([], False, None, "Not promised at any ε; 24 trials can tell in about 6 min"),
+    ],
+)  # fmt: skip
+def test_a_table_gets_an_answer_from_what_is_promised_or_from_the_runs_that_ended(
+    lines, is_provisional, promised, expected
+):
+    promise = PromisedEpsilon(
+        algorithm_name="mwem", epsilon=promised, chance=0.5, sigma=0.1, error_by_epsilon={}
+    )
+    forecast = DurationForecast(runs=24, seconds=350.0, memory=1e9, waiting_seconds=0.0)
+    recommendation = recommend(GOAL, promise, summary(lines))
+    text = verdict_text(GOAL, recommendation, is_provisional=is_provisional, forecast=forecast)
+    assert text == expected
+
+
+def test_what_is_needed_of_one_table_is_promised_and_measured_of_that_table():
+    asked = read_queries(["prefixes:b", "marginals:2"], D324)[0]
+    slices = tables_by_columns(asked)
+    assert {names: part.stop - part.start for names, part in slices.items()} == {
+        ("a", "b"): 6, ("a", "c"): 12, ("b", "c"): 8,
+    }  # fmt: skip
+    answers = np.zeros(asked.m)
+    answers[slices["a", "c"]] = 0.2
+    for columns, expected in (((), 0.2), (("a", "c"), 0.2), (("a", "b"), 0.0), (("c", "d"), None)):
+        goal = AccuracyGoal(columns=columns, tolerance=0.01, share=0.95)
+        assert goal.largest_error(answers, np.zeros(asked.m), asked) == expected
+    whole = found(0.01, 0.95)
+    table = best_promise(public_noise_levels(problem(), 1e-9), 4, 0.01, 0.95)
+    assert table.epsilon <= whole.epsilon
+    for epsilon, error in table.error_by_epsilon.items():
+        assert error < whole.error_by_epsilon[epsilon], "fewer answers, so a smaller largest error"

@@ -1,5 +1,6 @@
 """The Compare page, headless: what its charts and tables say is what the library says."""
 
+import datetime
 import re
 import xml.etree.ElementTree as ET
 from itertools import combinations
@@ -23,11 +24,13 @@ from pages._ui.charts import frontier_charts
 from pages._ui.charts import frontier_svg as drawing
 from pages._ui.compare import (
     duration_forecast,
-    epsilon_search,
     error_measures,
     meeting_report,
     overview,
+    promised_epsilon,
+    verdict,
 )
+from pages._ui.compare.accuracy_goal import ALL_ANSWERS, AccuracyGoal
 from pages._ui.compare.overview import BASELINE_LABELS, SAMPLING_ERROR_LABEL
 from pages._ui.compare.sweep_jobs import ALGORITHM_TITLES, Sweep
 from pages._ui.jobs import JobGroup
@@ -52,6 +55,8 @@ from tests.pages.headless import (
     traces_by_name,
 )
 from tests.small_problems import all_tables, approx, final_errors, run_to_end
+
+TITLE = ALGORITHM_TITLES["gaussian_maxent"]
 
 
 def compared(algorithms=("gaussian_maxent", "dpfw"), epsilons=(0.1, 1.0), seeds=2, **query):
@@ -128,6 +133,21 @@ def test_the_time_left_counts_others_before_this_and_what_one_own_runs_took(monk
     assert mine.group.status_text == "0 of 4 runs, about 25 s left"
 
 
+def line_key(app):
+    """The list that says what the lines of the frontier are."""
+    bodies = [element.proto.body for element in app.get("html")]
+    return next(body for body in bodies if "line-key" in body)
+
+
+def stars(app):
+    """The marks of the recommended setting."""
+    return [
+        trace
+        for trace in figure_traces(app)
+        if (trace.get("marker") or {}).get("symbol") == "star" and "customdata" not in trace
+    ]
+
+
 def line_of(app, start):
     """The values of the line whose name begins so."""
     return next(
@@ -156,9 +176,11 @@ def test_every_dot_is_the_run_with_its_seed_by_every_measure():
         (a, e, s) for a in ("gaussian_maxent", "dpfw") for e in (0.1, 1.0) for s in (0, 1)
     }
     for one, drawn in ((key, run), (("dpfw", 0.1, 0), berkeley("dpfw", 0.1, 0))):
-        assert found[one] == approx(100 * final_errors(drawn).max_error), "in points"
+        assert found[one] == approx(100 * final_errors(drawn).max_error), (
+            "what is needed, in points"
+        )
     assert "within 1 point" in traces_by_name(app)
-    assert not lines_of(app)
+    assert lines_of(app) == [SAMPLING_ERROR_LABEL], "before anybody chooses a line"
     assert lines_of(set_fields(app, lines=BASELINE_LABELS)) == BASELINE_LABELS
     workload = run.problem.workload
     real = run.truth.answers
@@ -169,6 +191,8 @@ def test_every_dot_is_the_run_with_its_seed_by_every_measure():
     def measured(name):
         return dots(set_fields(app, measure=name))[key]
 
+    assert measured("rows in a wrong cell") == approx(100 * final_errors(run).misplaced)
+    assert measured("largest error") == approx(100 * final_errors(run).largest)
     assert measured("one question") == approx(100 * gaps[real.argmax()])
     assert 0 < measured("one group") < 100
     assert measured(error_measures.K_MARGINAL_KIND) == approx(1000 * np.mean(lost)), (
@@ -188,6 +212,7 @@ def test_more_budgets_add_dots_another_delta_is_another_comparison_and_a_populat
     )
     assert pure.items().isdisjoint(after.items())
     assert "promised with Gaussian noise" in caption_text(app)
+    set_fields(app, measure="largest error")
     own = dots(run_rest(set_fields(app, records="ten times as many")))
     beyond = dots(set_fields(app, truth="its population"))
     assert beyond.keys() == own.keys()
@@ -207,7 +232,11 @@ def test_the_drawing_is_sound_svg_and_holds_hostile_names_as_text():
     hostile = {"<script>alert(1)</script>": 0.25, "sampling & more": 0.01}
     root = ET.fromstring(
         drawing.frontier_markup(
-            MIDDLE, hostile, frontier_charts.series_styles(["a", "b"]), 'a "title" <b>'
+            MIDDLE,
+            hostile,
+            frontier_charts.series_styles(["a", "b"]),
+            title='a "title" <b>',
+            unit="<i>",
         )
     )
     texts = [node.text for node in root.iter("text")]
@@ -220,7 +249,11 @@ def test_the_drawing_is_sound_svg_and_holds_hostile_names_as_text():
     assert heights[0][0] < heights[1][0]
     assert heights[0][1] > heights[1][1]
     assert "nothing to draw" in drawing.frontier_markup(
-        MIDDLE.assign(error=0.0), {}, frontier_charts.series_styles(["a", "b"]), "t"
+        MIDDLE.assign(error=0.0),
+        {},
+        frontier_charts.series_styles(["a", "b"]),
+        title="t",
+        unit="points",
     )
 
 
@@ -233,7 +266,10 @@ def test_theory_passes_through_the_algorithms_own_dots_and_says_what_was_put_in(
     assert np.interp(1.0, x, y) == approx(dots(app)[("dpfw", 1.0, 0)], rel=0.02)
     assert y[0] / y[-1] == approx((x[-1] / x[0]) ** 0.4), "the rate of Theorem 3"
     assert "n = 4,526, k = 24, |Q| = 56" in caption_text(app)
-    assert "up to constants" in caption_text(app)
+    assert "up to constants (Micali, Lezane, Betken 2025)" in caption_text(app)
+    (formula,) = [element.value for element in app.latex]
+    assert r"(\log k)^{1/5} \, (\log|Q|)^{2/5}" in formula, "as the theorem has it"
+    assert r"(n\varepsilon)^{2/5}}" in formula
 
 
 def test_what_all_questions_need_what_no_method_beats_and_another_tools_table_are_said_and_drawn():
@@ -243,29 +279,30 @@ def test_what_all_questions_need_what_no_method_beats_and_another_tools_table_ar
         epsilon: final_errors(berkeley("gaussian_maxent", epsilon, 0))
         for epsilon in (0.1, 1.0, 3.0)
     }
-    known = epsilon_search.public_noise_levels(pairs, 1e-9)
+    known = promised_epsilon.public_noise_levels(pairs, 1e-9)
     for tolerance in (0.001, 0.005):
         run_rest(set_fields(app, ask_tolerance=tolerance))
         assert line_of(app, "within") == approx([100 * tolerance] * 2)
-        alone = epsilon_search.best_forecast(known, pairs.workload.m, tolerance, 0.95)
-        own = traces_by_name(app)["95% promised for Gaussian"]
+        alone = promised_epsilon.best_promise(known, pairs.workload.m, tolerance, 0.95)
+        own = traces_by_name(app)["promised"]
         assert plotly_numbers(own["y"]) == approx(
             [100 * alone.error_by_epsilon[e] for e in plotly_numbers(own["x"])]
         )
-        drawn = {(trace.get("marker") or {}).get("symbol"): trace for trace in figure_traces(app)}
-        assert ("star" in drawn) is (alone.epsilon is not None)
-        if "star" in drawn:
-            assert drawn["star"]["x"][0] == alone.epsilon
+        (star,) = stars(app)
+        line = traces_by_name(app)[TITLE] if alone.epsilon is None else own
+        on_line = dict(zip(plotly_numbers(line["x"]), plotly_numbers(line["y"]), strict=True))
+        assert star["y"][0] == approx(on_line[star["x"][0]]), "on the line that it belongs to"
+        if alone.epsilon is not None:
+            assert star["x"][0] == alone.epsilon
     at = alone.epsilon
     tried = final_errors(berkeley("gaussian_maxent", at, 0))
     best = (
-        f"At ε = {at:g}, Gaussian + maximum entropy is best: largest error "
+        f"Measured: at ε = {at:g}, Gaussian + maximum entropy is best: "
         f"{100 * tried.max_error:.2g} points"
     )
-    assert (
-        f"{best}, as exact as counting {format_percentage_points(tried.as_exact_as_sample)}% of"
-        in caption_text(app)
-    )
+    assert f"{best}." in caption_text(app)
+    exactness = format_percentage_points(tried.as_exact_as_sample)
+    assert f"as exact as counting only {exactness}% of the people" in line_key(app)
     least = "least of any unbiased method"
     assert least not in traces_by_name(app)
     set_fields(app, measure="root mean square over questions")
@@ -280,7 +317,7 @@ def test_what_all_questions_need_what_no_method_beats_and_another_tools_table_ar
     )
     ratio = f"{expected[-1] / errors[3.0].rmse:.2g} × below what any unbiased method could do"
     assert f"Gaussian + maximum entropy: {ratio}" in caption_text(app)
-    set_fields(app, measure="largest error")
+    set_fields(app, measure="what I need")
     table = sample_table("berkeley")
     other = table.frame.sample(400, random_state=0)
     uploader(app).set_value(
@@ -306,13 +343,20 @@ def test_all_lines_carry_titles_at_their_ends_and_the_table_is_sorted_without_ga
     assert "Run the comparison" not in button_labels(app), "nothing is left to run"
     named = {a["text"] for a in figure["layout"]["annotations"]}
     algorithms = {"Gaussian +<br>maximum entropy", "MWEM", "DPFW"}
-    assert named == algorithms | {"95% promised<br>for Gaussian", "within 1 point"}
+    others = {name for name in named if name.startswith("luck of the<br>sample: ")}
+    assert len(others) == 1
+    assert named - others == algorithms | {"promised", "within 1 point"}
     assert not any(trace.get("showlegend") for trace in figure["data"] if "customdata" in trace)
     runs = dataframe(app, "seed")
     order = list(zip(runs["epsilon"], runs["error"], strict=True))
     assert order == sorted(order)
+    key = line_key(app)
     for name in ("gaussian_maxent", "dpfw", "mwem"):
-        assert f"**{ALGORITHM_TITLES[name]}**: {ALGORITHMS[name].about.brief}" in caption_text(app)
+        about = ALGORITHMS[name].about
+        assert (
+            f"<b>{ALGORITHM_TITLES[name]}</b>: {about.brief}. <small>{about.source}</small>" in key
+        )
+    assert "another sample of 4,526 would be this far off anyway" in key
     for frame in (d.value for d in app.dataframe):
         assert not frame.isna().to_numpy().any()
         assert not frame.astype(str).isin(["None", *ALGORITHMS]).to_numpy().any(), (
@@ -410,9 +454,20 @@ def of_purpose(app, kind):
     return {(row.line, row.epsilon): row.middle for row in frame.itertuples(index=False)}
 
 
+def report_of(table, sweep, tolerance=0.05):
+    """The report's text, without what sets values apart."""
+    goal = AccuracyGoal(columns=ALL_ANSWERS, tolerance=tolerance, share=0.95)
+    errors = verdict.needed_errors(sweep, goal)
+    advice = verdict.Advice(
+        goal=goal, promise=None, recommendation=verdict.recommend(goal, None, errors)
+    )
+    measure = error_measures.need_measure(sweep, goal)
+    return re.sub("</?bdi>", "", meeting_report.render_report(table, sweep, measure, advice))
+
+
 def test_the_report_is_written_when_nobody_s_page_is_drawn():
     held = compared(seeds=1).session_state["session"]
-    text = re.sub("</?bdi>", "", meeting_report.render_report(held.table, held.resources["sweep"]))
+    text = report_of(held.table, held.resources["sweep"])
     line = r"<td>([\d.]+)</td><td>([\d.]+%)</td><td>([\d.]+ times in 100)</td><td>([^<]+)</td>"
     rows = [
         (float(epsilon), title, rate, risen)
@@ -444,6 +499,19 @@ def test_the_report_is_written_when_nobody_s_page_is_drawn():
     highs = [float(t.text) for t in drawn.iter("text") if t.get("text-anchor") == "end"]
     assert min(highs) <= float(said) <= max(highs), "the axis is in the table's unit"
     assert text.count(Provenance.REAL_DATA) == 1
+    (rate,) = [rate for epsilon, title, rate, _ in rows if (epsilon, title) == (0.1, TITLE)]
+    assert f"guesses right at most {rate} whether" in text
+    assert "worst of the repeats" in text
+    today = datetime.datetime.now(datetime.UTC)
+    assert f"berkeley · {today.day} {today:%B %Y}" in text
+    assert "<td>all 28 answers within 5 points in 95% of releases</td>" in text, "what was decided"
+    assert f"<b>Measured at ε = 0.1 with {TITLE}.</b>" in text, "what is recommended"
+    for name in ("gaussian_maxent", "dpfw"):
+        assert ALGORITHMS[name].about.source in text
+    unreached = report_of(held.table, held.resources["sweep"], tolerance=0.001)
+    assert re.search(
+        r"<b>Not within 0.1 points at any ε here; within [\d.]+ points? at ε", unreached
+    )
     # Each algorithm's mark is as on the page.
     assert set(frontier_charts.MARKERS) <= set(
         re.findall('"(.*)":', drawing.TEMPLATE_FILE.read_text())

@@ -12,7 +12,7 @@ from dpcore import QueryRelease
 from dpcore.algorithms import algorithms_for_problem
 from pages._ui.charts import figure_frame, frontier_charts, frontier_svg
 from pages._ui.compare.overview import BASELINE_LABELS
-from pages._ui.compare.sweep_jobs import ALGORITHM_TITLES
+from pages._ui.compare.sweep_jobs import ALGORITHM_STYLES, ALGORITHM_TITLES
 from tests.small_problems import parametrize, seeded
 
 ALL = list(algorithms_for_problem(QueryRelease))
@@ -49,7 +49,7 @@ def drawn(names, *, seed=0, alike=False):
     x = np.array(EPSILONS)
     y = 1 / np.array(EPSILONS)
     owners = {
-        "95% promised for Gaussian": names[0],
+        "promised": names[0],
         f"{ALGORITHM_TITLES[names[-1]]}, theory × 2": names[-1],
     }
     return frontier_charts.frontier_chart(
@@ -63,7 +63,7 @@ def drawn(names, *, seed=0, alike=False):
         algorithm_by_curve=owners,
         curves={name: (x, y * (1 + i / 50)) for i, name in enumerate(owners)},
         target_error=1.0,
-        advised_point=(0.3, 1.0),
+        star=frontier_charts.Star(0.3, 1.0, names[0]),
     )
 
 
@@ -148,7 +148,7 @@ def lab(colour):
 
 @parametrize("names", subsets()[::5], ids=len)
 def test_other_charts_draw_algorithms_as_the_frontier_does(names):
-    titles = frontier_charts.series_styles([ALGORITHM_TITLES[name] for name in ALL])
+    titles = {ALGORITHM_TITLES[name]: style for name, style in ALGORITHM_STYLES.items()}
     assert list(titles.values()) == list(LOOKS.values())
     runs = dots(names, seeded(2), alike=False).assign(
         line=lambda d: d["algorithm"].map(ALGORITHM_TITLES)
@@ -164,7 +164,7 @@ def test_other_charts_draw_algorithms_as_the_frontier_does(names):
             assert found == (look["color"], look["dash"], look["color"], look["symbol"])
     assert len(figure.layout.annotations) == len(names)
     middle = runs.assign(algorithm=runs["line"])
-    text = frontier_svg.frontier_markup(middle, {}, titles, "error")
+    text = frontier_svg.frontier_markup(middle, {}, titles, title="error", unit="points")
     for name in names:
         look = titles[ALGORITHM_TITLES[name]]
         line = rf'stroke="{look["color"]}" stroke-width="1.5"'

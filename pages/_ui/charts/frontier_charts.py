@@ -10,9 +10,12 @@ import numpy as np
 import pandas as pd
 import plotly.graph_objects as go
 
+from dpcore.core.types import value_object
+
 from ..session import escape_figure_text
 from .figure_frame import (
     GREY,
+    PAGE_COLOUR,
     POWER_AXIS,
     REAL,
     SYNTHETIC,
@@ -28,19 +31,30 @@ COLOURS += ["#AA4499", "#44AA99", "#999933", "#6A5ACD", "#00A5C8", "#009E73", "#
 COLOURS += ["#E41A1C", "#A0522D", "#8C6BB1", "#4D7A4D"]
 DASHES = ["solid", "10px,3px", "7px,2px,2px,2px", "3px,2px", "14px,3px,3px,3px"]
 LEVEL_DASHES = ["dot", "longdash", "dashdot", "2px,6px", "8px,8px", "longdashdot"]
+FRONTIER_HEIGHT = 420  # pixels: as much as the first screen has room for
 MAX_BANDS = 5  # algorithms beside each other whose ranges are drawn, too
+MIN_TICK_RATIO = 1.42  # of two ticks of the axis of ε whose numbers do not meet on a small screen
 MAX_NARROW_RATIO = 20  # times the smallest error up to which the axis has room for more ticks
-MARKERS = [
-    "circle",
-    "square",
-    "diamond",
-    "triangle-up",
-    "cross",
-    "x",
-    "star",
-    "pentagon",
-    "triangle-down",
-]
+MARKERS = {  # as a letter of text
+    "circle": "●",
+    "square": "■",
+    "diamond": "◆",
+    "triangle-up": "▲",
+    "cross": "✚",
+    "x": "✖",
+    "star": "★",
+    "pentagon": "⬟",
+    "triangle-down": "▼",
+}
+
+
+@value_object
+class Star:
+    """The mark of the recommended setting: on the line of an algorithm, at an ε and its error."""
+
+    epsilon: float
+    error: float
+    algorithm: str
 
 
 def series_styles(names: list[str]) -> dict[str, dict[str, str]]:
@@ -48,10 +62,11 @@ def series_styles(names: list[str]) -> dict[str, dict[str, str]]:
 
     `names` are all names that exist, not those that are chosen: a choice changes no look.
     """
+    symbols = list(MARKERS)
     return {
         name: {
             "color": COLOURS[i % len(COLOURS)],
-            "symbol": MARKERS[i % len(MARKERS)],
+            "symbol": symbols[i % len(symbols)],
             "dash": DASHES[i % len(DASHES)],
         }
         for i, name in enumerate(names)
@@ -89,7 +104,7 @@ def frontier_chart(
     planned_epsilons: Sequence[float],
     algorithm_by_curve: Mapping[str, str],
     target_error: float | None = None,
-    advised_point: tuple[float, float] | None = None,
+    star: Star | None = None,
 ) -> go.Figure:
     """Return a chart of error against ε: a dot per run, and each algorithm's medians and band.
 
@@ -97,10 +112,8 @@ def frontier_chart(
     their names. A dot's customdata is (algorithm, ε, seed). Algorithms are called by their
     `titles`.
     The axis is for all ε in `planned_epsilons`; what lies below the level `target_error` is good
-    enough. The `advised_point` is on the axis at the ε that is advised, below its error. A curve is
-    dashed in the colour of the algorithm that `algorithm_by_curve` names for it. Every line carries
-    its
-    name at its end.
+    enough. The `star` is on its line, in the line's colour. A curve is dashed in the colour of the
+    algorithm that `algorithm_by_curve` names for it. Every line carries its name at its end.
     """
     figure = go.Figure()
     _add_algorithms(figure, runs, medians, styles, titles)
@@ -111,15 +124,15 @@ def frontier_chart(
     _set_error_axis(figure, title, low_error, high_error)
     if target_error is not None:
         _shade_below_target(figure, low_error, target_error)
-    if advised_point is not None:
-        _add_advised_point(figure, advised_point, low_error)
+    if star is not None:
+        _add_star(figure, star, styles[star.algorithm]["color"], low_error)
     figure.update_xaxes(
         title="budget (ε): smaller protects more",
         range=np.log10(epsilon_range),
-        **log_axis({*planned_epsilons} - {advised_point and advised_point[0]}),
+        **log_axis(_epsilon_ticks(planned_epsilons, star)),
     )
     figure.update_layout(clickmode="event+select")
-    return finish_figure(figure, 360).update_layout(margin_t=8)
+    return finish_figure(figure, FRONTIER_HEIGHT).update_layout(margin_t=8)
 
 
 def _error_range(
@@ -244,19 +257,43 @@ def _shade_below_target(figure: go.Figure, low_error: float, target_error: float
     )
 
 
-def _add_advised_point(
-    figure: go.Figure, advised_point: tuple[float, float], low_error: float
-) -> None:
-    """Draw a star on the axis at the advised ε, and a line from it up to its error."""
-    epsilon, error = advised_point
+def _epsilon_ticks(planned_epsilons: Sequence[float], star: Star | None) -> list[float]:
+    """Return the ticks of the axis of ε: all planned ones, but none too near below the star."""
+    if star is None:
+        return sorted({*planned_epsilons})
+    return sorted(
+        epsilon
+        for epsilon in {*planned_epsilons, star.epsilon}
+        if epsilon == star.epsilon
+        or max(epsilon / star.epsilon, star.epsilon / epsilon) >= MIN_TICK_RATIO
+    )
+
+
+def _add_star(figure: go.Figure, star: Star, colour: str, low_error: float) -> None:
+    """Draw a star on its line, and a thin line from it down to its ε on the axis."""
+    figure.add_shape(
+        type="line",
+        x0=star.epsilon,
+        x1=star.epsilon,
+        y0=low_error,
+        y1=star.error,
+        line={"color": GREY, "dash": "dot", "width": 1},
+    )
     figure.add_scatter(
-        x=[epsilon, epsilon],
-        y=[1.2 * low_error, error],
-        mode="lines+markers",
+        x=[star.epsilon],
+        y=[star.error],
+        mode="markers",
         showlegend=False,
         hoverinfo="skip",
-        line={"color": GREY, "dash": "dot", "width": 1},
-        marker={"symbol": "star", "size": [16, 0], "opacity": 1},
+        cliponaxis=False,
+        unselected={"marker": {"opacity": 1}},  # while a run is clicked
+        marker={
+            "symbol": "star",
+            "size": 18,
+            "color": colour,
+            "opacity": 1,
+            "line": {"color": PAGE_COLOUR, "width": 1.5},
+        },
     )
 
 

@@ -21,11 +21,14 @@ def frontier_markup(
     medians: pd.DataFrame,
     floors: Mapping[str, float],
     styles: Mapping[str, Mapping[str, str]],
+    *,
     title: str,
+    unit: str,
 ) -> str:
-    """Return SVG of median errors against ε, with baselines and a legend at the right.
+    """Return SVG of errors against ε, with baselines and a legend at the right.
 
-    Both axes are logarithmic. The baselines `floors` are horizontal lines.
+    Both axes are logarithmic. The baselines `floors` are horizontal lines. `title` says what the
+    drawing shows to who cannot see it; `unit` is that of the errors.
     """
     drawable = medians[medians["error"] > 0]
     if not len(drawable):
@@ -41,6 +44,7 @@ def frontier_markup(
     steps = [digit * 10.0**power for power in decades for digit in (1, 2, 5)]
     values = {
         "title": title,
+        "unit": unit,
         "floors": positive_floors.items(),
         "budgets": budgets,
         "errors": [s for s in steps if low <= s <= high],

@@ -5,16 +5,16 @@ from streamlit.delta_generator import DeltaGenerator
 
 from ..session import Table, set_widget_value
 from . import (
-    epsilon_search,
     error_sources,
     meeting_report,
+    minimum_epsilon,
     overview,
     purpose_scores,
     worst_errors,
 )
-from .epsilon_search import AccuracyGoal
 from .error_measures import ErrorMeasure
 from .sweep_jobs import Dot, Sweep
+from .verdict import Advice
 
 TABS = ("Ranking", "Where from", "Conclusions", "Purposes", "Other tools", "Report")
 # kept until it is served: the run that hears a press may end early for a newer one
@@ -47,16 +47,15 @@ def draw_details(
     sweep: Sweep,
     measure: ErrorMeasure,
     selected_run: Dot | None,
-    epsilon_advice: AccuracyGoal | None,
+    advice: Advice,
 ) -> None:
     """Draw the tab that is open: the others would compute what nobody sees."""
     with tabs["Ranking"]:
         if tabs["Ranking"].open:
             overview.draw_regrets(sweep, measure)
-            if epsilon_advice is not None:
-                epsilon_search.draw_search_by_runs(
-                    table, sweep, epsilon_advice, st.session_state["compared"]
-                )
+            minimum_epsilon.draw_search_by_runs(
+                table, sweep, advice.goal, st.session_state["compared"]
+            )
     with tabs["Where from"]:
         if tabs["Where from"].open:
             worst_errors.draw_worst_errors(sweep, selected_run)
@@ -69,4 +68,4 @@ def draw_details(
             purpose_scores.draw_task_scores(sweep)
     with tabs["Report"]:
         if tabs["Report"].open:
-            meeting_report.draw_download(table, sweep)
+            meeting_report.draw_download(table, sweep, measure, advice)

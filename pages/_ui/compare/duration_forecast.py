@@ -14,6 +14,7 @@ from dpcore.accuracy.work_forecast import (
     format_seconds,
 )
 from dpcore.core.parameters import build_from_texts
+from dpcore.core.types import by_name
 from dpcore.evaluation.sweeps.sweep import PointKey, SweepPoint
 
 from ..jobs.job_group import queue_delay_text
@@ -22,7 +23,29 @@ from ..session import session
 from .sweep_jobs import Sweep
 
 
-def draw_forecast(
+@by_name
+class DurationForecast:
+    """How long the runs take that are not finished yet, and their memory in bytes.
+
+    `waiting_seconds` is the time that others' work takes before.
+    """
+
+    runs: int
+    seconds: float
+    memory: float
+    waiting_seconds: float
+
+    @property
+    def text(self) -> str:
+        """The forecast in words."""
+        duration = format_seconds(self.seconds)
+        return (
+            f"Forecast: {duration} for {self.runs} runs, {format_bytes(self.memory)} of memory."
+            f"{queue_delay_text(self.waiting_seconds)}"
+        )
+
+
+def forecast_runs(
     problem_key: Any,
     problem: QueryRelease,
     names: Iterable[str],
@@ -30,15 +53,12 @@ def draw_forecast(
     seeds: int,
     sweep: Sweep,
     finished_keys: Collection[PointKey],
-) -> float:
-    """Draw the forecast time and memory of the unfinished runs; return the seconds.
+) -> DurationForecast:
+    """Return the forecast of the unfinished runs, from public numbers.
 
-    It is drawn only if they take more than a moment. `problem_key` names the problem; the cost of
-    one
-    kind of run is worked out once for it, from public numbers. Runs that are in `finished_keys` do
-    not
-    count. An algorithm that was slower or faster than forecast in the runs of `sweep` is assumed to
-    stay so.
+    `problem_key` names the problem; the cost of one kind of run is worked out once for it. Runs
+    that are in `finished_keys` do not count. An algorithm that was slower or faster than forecast
+    in the runs of `sweep` is assumed to stay so.
     """
     costs = _cached_costs(problem_key)
     runs = 0
@@ -59,20 +79,25 @@ def draw_forecast(
             seconds = seconds + remaining_runs * slowdown * run_seconds
             max_bytes = max(max_bytes, run_bytes)
     seconds /= min(WORKER_COUNT, max(runs, 1))
-    waiting_seconds = worker_pool().before(sweep.group.id, runs)
-    # else the bar says how long
-    if seconds + waiting_seconds >= MIN_SECONDS_TO_MENTION and sweep.ended and runs:
+    return DurationForecast(
+        runs=runs,
+        seconds=seconds,
+        memory=max_bytes,
+        waiting_seconds=worker_pool().before(sweep.group.id, runs),
+    )
+
+
+def draw_forecast(forecast: DurationForecast) -> None:
+    """Draw how long the unfinished runs take, if it is more than a moment."""
+    if forecast.runs and forecast.seconds + forecast.waiting_seconds >= MIN_SECONDS_TO_MENTION:
         st.caption(
-            f"Forecast: {format_seconds(seconds)} for {runs} runs, {format_bytes(max_bytes)} of "
-            f"memory.{queue_delay_text(waiting_seconds)}",
+            forecast.text,
             help=f"{WORKER_COUNT} runs at a time, and the memory of the largest. Roughly, from "
-            "public numbers and from the "
-            "runs that were made. Others' runs take turns with these.",
+            "public numbers and from the runs that were made. Others' runs take turns with these.",
         )
-    return seconds
 
 
-def predicted_run_seconds(problem_key: Any) -> dict[tuple[str, Budget], float]:
+def forecast_run_seconds(problem_key: Any) -> dict[tuple[str, Budget], float]:
     """Return the forecast seconds of one run by algorithm and budget, as far as worked out.
 
     The runs are of the problem that `problem_key` names.
@@ -94,17 +119,17 @@ def _slowdown(sweep: Sweep, name: str) -> float:
     problem = sweep.problem
     if not points or problem is None:
         return 1.0
-    expected_seconds = session().memoize(
-        "pace", (sweep.requested, name, len(points)), lambda: _predicted_seconds(points, problem)
+    forecast_seconds = session().memoize(
+        "pace", (sweep.requested, name, len(points)), lambda: _forecast_seconds(points, problem)
     )
     return (
-        sum(point.seconds or 0.0 for point in points) / expected_seconds
-        if expected_seconds
+        sum(point.seconds or 0.0 for point in points) / forecast_seconds
+        if forecast_seconds
         else 1.0
     )
 
 
-def _predicted_seconds(points: Iterable[SweepPoint], problem: QueryRelease) -> float:
+def _forecast_seconds(points: Iterable[SweepPoint], problem: QueryRelease) -> float:
     run_counts = Counter((point.algorithm, Budget(point.epsilon, point.delta)) for point in points)
     return sum(
         count * _run_cost(name, problem, budget)[0] for (name, budget), count in run_counts.items()

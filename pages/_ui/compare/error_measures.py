@@ -1,64 +1,143 @@
-"""Choice of the error that the Compare page shows: largest, typical, one query, one group.
+"""Choice of the error that the Compare page shows, first what is needed, then those of experts.
 
-All are in percentage points.
+Rows in a wrong cell are counted of 100 rows, all others are percentage points.
 """
 
 from collections.abc import Callable
 
 import numpy as np
+import pandas as pd
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
+from dpcore import QueryRelease
 from dpcore.core.numbers import unit_noun
-from dpcore.core.types import value_object
+from dpcore.core.types import Array, by_name
+from dpcore.evaluation.error_diagnosis import Baseline
 from dpcore.evaluation.run import Comparison, subgroup_errors
+from dpcore.evaluation.sweeps.frontier import summarise_by_epsilon
 
 from ..charts.figure_frame import points_axis_title
 from ..session import format_query_label, persistent_widget_args, printable_text
+from .accuracy_goal import AccuracyGoal
 from .sweep_jobs import Dot, Sweep
 
 MAX_LISTED_QUERIES = 2_000  # questions in the list to choose one from
+NEED_KIND = "what I need"
+MISPLACED_KIND = "rows in a wrong cell"
+LARGEST_KIND = "largest error"
+RMSE_KIND = "root mean square over questions"
 K_MARGINAL_KIND = "K-marginal, points below 1,000"
-ERROR_NAME_BY_KIND = {
-    "largest error": "max_error",
-    "typical error": "mean_error",
-    "root mean square over questions": "rmse",
-    "mean L1 distance of tables": "mean_l1",
-    K_MARGINAL_KIND: None,
-    "one question": None,
-    "one group": None,
-}
+QUERY_KIND = "one question"
+GROUP_KIND = "one group"
+KINDS = (
+    MISPLACED_KIND,
+    LARGEST_KIND,
+    NEED_KIND,
+    RMSE_KIND,
+    K_MARGINAL_KIND,
+    QUERY_KIND,
+    GROUP_KIND,
+)
+ERROR_NAME_BY_KIND = {MISPLACED_KIND: "misplaced", LARGEST_KIND: "largest", RMSE_KIND: "rmse"}
 
 
-@value_object
+@by_name
 class ErrorMeasure:
-    """Error measure of the Compare page: an axis title and a number for each dot.
+    """Error measure of the Compare page: its name, unit and a number for each dot.
 
-    `value_of_dot` gives the number, against the table or, with `population`, its population.
-    `error_name` is that of a baseline's error; None where baselines have none.
+    `value_of_dot` gives the number, in hundredths, against the table or, with `population`, its
+    population. `error_name` is the name of the same error of a baseline, and `error_of_answers`
+    computes it from a table's answers (m,); both are None where baselines have none. `is_need` says
+    that it is the error that the goal is about: of that the worst repeat counts, as a goal is kept
+    or not, and of all others the median.
     """
 
-    axis_title: str
+    name: str
+    unit: str
     value_of_dot: Callable[[Dot], float | None]
-    error_name: str | None
+    error_name: str | None = None
+    error_of_answers: Callable[[Array], float | None] | None = None
     population: bool = False
+    is_need: bool = False
+
+    @property
+    def axis_title(self) -> str:
+        """The name and the unit, as the axis of a chart has them."""
+        return f"{self.name}, {self.unit}"
+
+    @property
+    def repeat_text(self) -> str:
+        """Which of the repeats counts, in words."""
+        return "worst of the repeats" if self.is_need else "median of the repeats"
+
+    def summarise(self, sweep: Sweep) -> pd.DataFrame:
+        """Return the error of the finished runs by algorithm and ε, as `summarise_by_epsilon`."""
+        summary = summarise_by_epsilon(sweep.error_table(self.value_of_dot))
+        return summary.assign(error=summary["high"]) if self.is_need else summary
+
+    def value_of_baseline(self, baseline: Baseline) -> float | None:
+        """Return the same error of a baseline, in hundredths; None where it has none."""
+        if self.error_name is not None:
+            error = getattr(baseline.errors, self.error_name)
+        elif self.error_of_answers is not None:
+            errors = [self.error_of_answers(answers) for answers in baseline.answers]
+            error = None if None in errors else float(np.mean(errors))  # type: ignore[arg-type]
+        else:
+            error = None
+        return None if error is None else 100 * error
 
 
-def choose_measure(sweep: Sweep) -> ErrorMeasure:
+def choose_measure(
+    sweep: Sweep, goal: AccuracyGoal, experts_container: DeltaGenerator
+) -> ErrorMeasure:
     """Draw the widgets for an error measure; return the chosen measure."""
-    kind = st.selectbox("Error of", list(ERROR_NAME_BY_KIND), key="measure", bind="query-params")
-    if kind == "one question":
-        return _choose_query_measure(sweep)
-    if kind == "one group":
-        return _choose_group_measure(sweep)
-    if kind == K_MARGINAL_KIND:
-        k_marginal_of_dot = _error_getter("k_marginal")
+    kind = st.selectbox(
+        "Error shown", KINDS, KINDS.index(NEED_KIND), key="measure", bind="query-params"
+    )
+    if kind == NEED_KIND:
+        return need_measure(sweep, goal)
+    with experts_container:
+        if kind == QUERY_KIND:
+            return _choose_query_measure(sweep)
+        if kind == GROUP_KIND:
+            return _choose_group_measure(sweep)
+        if kind == K_MARGINAL_KIND:
+            return _k_marginal_measure()
+        return _choose_truth(sweep, kind)
 
-        def k_marginal_score(dot: Dot) -> float | None:
-            percentage_points = k_marginal_of_dot(dot)
-            return None if percentage_points is None else 1000 - percentage_points / 100
 
-        return ErrorMeasure(kind, k_marginal_score, None)
-    name = ERROR_NAME_BY_KIND[kind] or ""
+def need_measure(sweep: Sweep, goal: AccuracyGoal) -> ErrorMeasure:
+    """Return the measure that a goal is about: the largest error of the needed answers."""
+    workload = sweep.problem.workload
+
+    def largest_error_in_points(dot: Dot) -> float | None:
+        error = sweep.error_of_need(goal, dot.answers)
+        return None if error is None else 100 * error
+
+    return ErrorMeasure(
+        name=f"largest error of {goal.needed_text(workload)}",
+        unit=_points_unit(sweep),
+        value_of_dot=largest_error_in_points,
+        error_of_answers=lambda answers: sweep.error_of_need(goal, answers),
+        is_need=True,
+    )
+
+
+def misplaced_name(problem: QueryRelease) -> str:
+    """Return what the headline error is called: without tables there are no cells."""
+    if not problem.workload.tables:
+        return "error of an answer on average"
+    return f"{unit_noun(problem.group)} in a wrong cell"
+
+
+def _points_unit(sweep: Sweep) -> str:
+    return points_axis_title(sweep.problem.n, unit_noun(sweep.problem.group))
+
+
+def _choose_truth(sweep: Sweep, kind: str) -> ErrorMeasure:
+    """Draw a choice of the truth where there are two; return the measure of that kind."""
+    error_name = ERROR_NAME_BY_KIND[kind]
     truth = "this table"
     if sweep.reference is not None:
         truth = st.segmented_control(
@@ -69,15 +148,34 @@ def choose_measure(sweep: Sweep) -> ErrorMeasure:
             key="truth",
             bind="query-params",
         )
-    unit = points_axis_title(sweep.problem.n, unit_noun(sweep.problem.group))
+    name = kind
+    unit = _points_unit(sweep)
+    if kind == MISPLACED_KIND:
+        name = misplaced_name(sweep.problem)
+        unit = "of 100" if sweep.problem.workload.tables else unit
     if truth == "this table":
-        return ErrorMeasure(f"{kind}, {unit}", _error_getter(name), name)
+        return ErrorMeasure(
+            name=name, unit=unit, value_of_dot=_error_getter(error_name), error_name=error_name
+        )
     return ErrorMeasure(
-        f"{kind} in the population, {unit}",
-        _error_getter(f"population_{name}"),
-        name,
+        name=f"{name} in the population",
+        unit=unit,
+        value_of_dot=_error_getter(f"population_{error_name}"),
+        error_name=error_name,
         population=True,
     )
+
+
+def _k_marginal_measure() -> ErrorMeasure:
+    """Return the measure of how far the K-marginal score is below its best, 1,000."""
+    k_marginal_of_dot = _error_getter("k_marginal")
+
+    def points_below_best(dot: Dot) -> float | None:
+        percentage_points = k_marginal_of_dot(dot)
+        return None if percentage_points is None else 1000 - percentage_points / 100
+
+    name, _, unit = K_MARGINAL_KIND.partition(", ")
+    return ErrorMeasure(name=name, unit=unit, value_of_dot=points_below_best)
 
 
 def _error_getter(name: str) -> Callable[[Dot], float | None]:
@@ -109,10 +207,18 @@ def _choose_query_measure(sweep: Sweep) -> ErrorMeasure:
         )
     ]
 
-    def error_in_points(dot: Dot) -> float | None:
-        return None if dot.answers is None else 100 * float(abs(dot.answers[j] - real[j]))
+    def error_of_answers(answers: Array) -> float:
+        return float(abs(answers[j] - real[j]))
 
-    return ErrorMeasure("error of one question, points", error_in_points, None)
+    def error_in_points(dot: Dot) -> float | None:
+        return None if dot.answers is None else 100 * error_of_answers(dot.answers)
+
+    return ErrorMeasure(
+        name="error of one question",
+        unit=_points_unit(sweep),
+        value_of_dot=error_in_points,
+        error_of_answers=error_of_answers,
+    )
 
 
 def _choose_group_measure(sweep: Sweep) -> ErrorMeasure:
@@ -145,4 +251,6 @@ def _choose_group_measure(sweep: Sweep) -> ErrorMeasure:
         value = float(subgroup_errors(comparison, column).error[labels.index(label)])
         return None if np.isnan(value) else 100 * value
 
-    return ErrorMeasure("disagreement about the group (points)", disagreement_in_points, None)
+    return ErrorMeasure(
+        name="disagreement about the group", unit="points", value_of_dot=disagreement_in_points
+    )

@@ -39,7 +39,7 @@ from ..session import (
     printable_text,
     session,
 )
-from .sweep_jobs import ALGORITHM_TITLES, Dot, Sweep
+from .sweep_jobs import ALGORITHM_STYLES, ALGORITHM_TITLES, Dot, Sweep
 
 MAX_LISTED_QUERIES = 300
 ERROR_PART_TEXTS = {
@@ -249,9 +249,7 @@ def draw_conclusions(sweep: Sweep) -> None:
         f"{int(frame['flipped'].sum())} of "
         f"{len(frame)} runs."
     )
-    line_styles = frontier_charts.series_styles(
-        [ALGORITHM_TITLES[name] for name in algorithms_for_problem(QueryRelease)]
-    )
+    line_styles = {ALGORITHM_TITLES[name]: style for name, style in ALGORITHM_STYLES.items()}
     figure = frontier_charts.epsilon_band_chart(table, line_styles, "runs that say the opposite")
     figure.update_yaxes(tickformat=".0%", range=[-0.03, 1.03])
     draw_chart_panel(figure, summary, table[["line", "epsilon", "opposite", "runs"]], "flips")

@@ -1,106 +1,91 @@
-"""One-page report of a comparison: HTML without scripts, to print, mail or keep.
+"""Report of a comparison: HTML without scripts, to print, mail or keep.
 
 It is for people who were not there.
 """
 
+import datetime
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import streamlit as st
 from markupsafe import Markup
 
-from dpcore import QueryRelease
+from dpcore import ALGORITHMS, Budget
 from dpcore.accuracy.meaning_of_epsilon import (
     EXAMPLE_SUSPICION,
     Promise,
     format_percent,
     format_rare_chance,
     format_times_in_100,
+    guess_tile_texts,
 )
 from dpcore.accuracy.promise_with_schema import promise_of
-from dpcore.algorithms import algorithms_for_problem
 from dpcore.core.numbers import format_short_number
+from dpcore.core.parameters import build_from_texts
 from dpcore.core.provenance import Provenance
 from dpcore.evaluation.run import Comparison, subgroup_errors
-from dpcore.evaluation.sweeps.frontier import step_frontier, summarise_by_epsilon
+from dpcore.evaluation.sweeps.frontier import step_frontier
 from dpcore.release.evidence import printing
 
-from ..charts import frontier_charts
 from ..charts import frontier_svg as drawing
 from ..components import draw_heading, hide_in_stakeholder_view
 from ..session import Table, printable_text
-from .overview import baseline_errors_in_points
-from .sweep_jobs import ALGORITHM_TITLES, Sweep
-
-ERROR_AXIS_TITLE = "largest error, points (median over repeats)"
+from .accuracy_goal import AccuracyGoal, format_release_share, format_tolerance
+from .error_measures import ErrorMeasure, misplaced_name
+from .overview import (
+    baseline_errors_in_hundredths,
+    describe_algorithm,
+    luck_of_sample_text,
+)
+from .sweep_jobs import ALGORITHM_STYLES, ALGORITHM_TITLES, Sweep
+from .verdict import Advice, format_misplaced, measured_errors_text, verdict_text
 
 
 @hide_in_stakeholder_view
-def draw_download(table: Table, sweep: Sweep) -> None:
+def draw_download(table: Table, sweep: Sweep, measure: ErrorMeasure, advice: Advice) -> None:
     """Draw the report's download button; the report is written when it is pressed."""
     draw_heading("Take it to a meeting", Provenance.REAL_DATA)
     has_finished_run = any(d.point.state == "done" for d in sweep.planned_outcomes)
     st.download_button(
         "One-page report (HTML)",
-        lambda: render_report(table, sweep),
+        lambda: render_report(table, sweep, measure, advice),
         "comparison.html",
         "text/html",
         icon=":material/description:",
         on_click="ignore",
         disabled=not has_finished_run,
-        help="Settings, frontier, verdict, groups and what ε means; opens anywhere, prints on "
-        "one or two pages.",
+        help="What was decided and is recommended, the chart, groups and what ε means; opens "
+        "anywhere, prints on A4.",
     )
     st.caption("It shows errors against the real table. It is for people who may see the table.")
 
 
-def render_report(table: Table, sweep: Sweep) -> str:
-    """Return the whole report as HTML."""
-    problem = sweep.problem
-    if problem is None:
+def render_report(table: Table, sweep: Sweep, measure: ErrorMeasure, advice: Advice) -> str:
+    """Return the whole report as HTML, with the error on its chart that `measure` measures."""
+    if sweep.problem is None:
         return ""
-    dots = sweep.error_table(lambda d: d.point.errors.get("max_error"))
-    medians = summarise_by_epsilon(dots)
-    frontier_steps = step_frontier(medians)
+    medians = measure.summarise(sweep)
+    names = list(medians["algorithm"].unique())
     delta = sweep.planned_outcomes[0].point.delta
-    setting_texts = {
-        "Table": f"{printable_text(table.name)}, {problem.n:,} rows",
-        "Columns": ", ".join(map(printable_text, problem.domain.names)),
-        "Questions": f"{problem.workload.m:,}: {sweep.question_kinds}",
-        "Protected": table.unit.description,
-        "δ": format_short_number(delta),
-        "Algorithms": ", ".join(dict.fromkeys(medians["algorithm"].map(ALGORITHM_TITLES))),
-        "Repeats": str(dots["seed"].nunique()),
-    }
-    line_styles = frontier_charts.series_styles(
-        [ALGORITHM_TITLES[name] for name in algorithms_for_problem(QueryRelease)]
-    )
     promises = _promises_by_budget(sweep)
     best_run, groups = _best_run_and_groups(sweep)
+    today = datetime.datetime.now(datetime.UTC)
     return printing.render_page(
         Path(__file__).with_name("report.html"),
         peek=Provenance.REAL_DATA,
         public=Provenance.PUBLIC,
-        verdict=[
-            (
-                f"ε = {line.epsilon:g}",
-                f"{100 * line.error:.2g} points",
-                ALGORITHM_TITLES[line.algorithm],
-            )
-            for line in frontier_steps.itertuples()
-        ],
-        drawing=Markup(
-            drawing.frontier_markup(
-                medians.assign(
-                    algorithm=medians["algorithm"].map(ALGORITHM_TITLES),
-                    error=100 * medians["error"],
-                ),
-                baseline_errors_in_points(sweep, "max_error"),
-                line_styles,
-                ERROR_AXIS_TITLE,
-            )
-        ),
+        table_name=printable_text(table.name),
+        date=f"{today.day} {today:%B %Y}",
+        decided=_decision_texts(table, sweep, advice.goal),
+        recommended=recommendation_sentences(sweep, advice),
+        measure=measure,
+        verdict=_verdict_lines(sweep, measure, medians),
+        headline=misplaced_name(sweep.problem),
+        drawing=Markup(_drawing(sweep, measure, medians, advice.goal)),
+        luck=luck_of_sample_text(sweep.problem.n),
+        algorithms=[describe_algorithm(name) for name in names],
         suspicion=format_percent(EXAMPLE_SUSPICION),
         rarely=f" (except {format_rare_chance(Promise(1.0, delta).failure_probability)})"
         if delta
@@ -108,8 +93,97 @@ def render_report(table: Table, sweep: Sweep) -> str:
         odds=_guess_rate_lines(promises),
         best=best_run,
         groups=groups,
-        settings=setting_texts,
         peeked=table.schema_uses_real_data,
+    )
+
+
+def _decision_texts(table: Table, sweep: Sweep, goal: AccuracyGoal) -> dict[str, str]:
+    """Return what was decided before the runs, by its name."""
+    problem = sweep.problem
+    points = [dot.point for dot in sweep.planned_outcomes]
+    done_points = [point for point in points if point.state == "done"]
+    names = dict.fromkeys(ALGORITHM_TITLES[point.algorithm] for point in done_points)
+    return {
+        "Near enough": f"{goal.needed_text(problem.workload)} within "
+        f"{format_tolerance(goal.tolerance)} in {format_release_share(goal.share)}",
+        "Columns": ", ".join(map(printable_text, problem.domain.names)),
+        "Questions": f"{problem.workload.m:,}: {sweep.question_kinds}",
+        "Protected": table.unit.description,
+        "Failure probability (δ)": format_short_number(points[0].delta),
+        "Algorithms tried": ", ".join(names),
+        "Budgets tried (ε)": ", ".join(
+            f"{epsilon:g}" for epsilon in sorted({point.epsilon for point in done_points})
+        ),
+        "Repeats": str(len({point.seed for point in done_points})),
+    }
+
+
+def recommendation_sentences(sweep: Sweep, advice: Advice) -> list[str]:
+    """Return what is recommended, how far off it is and how that is known; a sentence each."""
+    recommendation = advice.recommendation
+    verdict = verdict_text(
+        advice.goal, recommendation, is_provisional=sweep.is_provisional
+    ).replace("★ ", "")
+    if recommendation is None or sweep.problem is None:
+        return [f"{verdict}."]
+    problem = sweep.problem
+    name = recommendation.algorithm_name
+    sentences = [f"{verdict}."]
+    if not recommendation.meets_goal:
+        sentences.append("Nearer answers need a larger ε, fewer columns or fewer questions.")
+    if recommendation.is_promised:
+        sentences.append(
+            f"{format_release_share(advice.goal.share)} keep "
+            f"{format_tolerance(advice.goal.tolerance)}, whatever the table is."
+        )
+    middle_run = sweep.middle_run(name, recommendation.epsilon)
+    if middle_run is not None:
+        sentences.append(f"Measured there: {measured_errors_text(sweep, middle_run)}.")
+    budget = Budget(recommendation.epsilon, sweep.planned_cases[0].budget.delta)
+    split = None if sweep.trial is None else sweep.trial.split_budget(budget)
+    promise = promise_of(build_from_texts(ALGORITHMS[name], {}), problem, budget, split)
+    sentences.append(f"{' '.join(guess_tile_texts(promise.max_guess_probability()))}.")
+    return sentences
+
+
+def _verdict_lines(
+    sweep: Sweep, measure: ErrorMeasure, medians: pd.DataFrame
+) -> list[tuple[str, str, str, str]]:
+    """Return a line per ε: the best algorithm, its error and its rows in a wrong cell."""
+    lines = []
+    for best in step_frontier(medians).itertuples():
+        at_setting = medians[
+            (medians["algorithm"] == best.algorithm) & (medians["error"] == best.error)
+        ]
+        misplaced = sweep.median_error(
+            "misplaced", str(best.algorithm), float(at_setting["epsilon"].iloc[0])
+        )
+        misplaced_text = ""
+        if misplaced is not None:
+            misplaced_text = format_misplaced(misplaced, sweep.problem)
+        unit = measure.unit.partition(" (")[0]
+        lines.append(
+            (
+                f"ε = {best.epsilon:g}",
+                ALGORITHM_TITLES[best.algorithm],
+                f"{best.error:.2g} {unit}",
+                misplaced_text,
+            )
+        )
+    return lines
+
+
+def _drawing(sweep: Sweep, measure: ErrorMeasure, medians: pd.DataFrame, goal: AccuracyGoal) -> str:
+    """Return the frontier as SVG, each algorithm as on the page."""
+    levels = baseline_errors_in_hundredths(sweep, measure)
+    if measure.is_need:
+        levels = {f"within {format_tolerance(goal.tolerance)}": 100 * goal.tolerance} | levels
+    return drawing.frontier_markup(
+        medians.assign(algorithm=medians["algorithm"].map(ALGORITHM_TITLES)),
+        levels,
+        {ALGORITHM_TITLES[name]: style for name, style in ALGORITHM_STYLES.items()},
+        title=measure.axis_title,
+        unit=measure.unit,
     )
 
 

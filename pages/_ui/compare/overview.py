@@ -1,7 +1,7 @@
 """First half of the Compare page: settings, frontier, regret table and a dot's facts."""
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
@@ -14,13 +14,23 @@ from streamlit.delta_generator import DeltaGenerator
 from dpcore import ALGORITHMS, Budget, QueryRelease, Rows
 from dpcore.accuracy.work_forecast import format_bytes
 from dpcore.algorithms import algorithms_for_problem
-from dpcore.core.numbers import format_percentage_points, format_short_number
+from dpcore.core.numbers import (
+    format_percentage_points,
+    format_short_number,
+    unit_noun,
+)
 from dpcore.core.parameters import build_from_texts
 from dpcore.core.provenance import Provenance
-from dpcore.evaluation.error_diagnosis import baseline_errors, draw_rows, empirical_distribution
+from dpcore.core.types import by_name
+from dpcore.evaluation.error_diagnosis import (
+    Baseline,
+    baseline_errors,
+    draw_rows,
+    empirical_distribution,
+)
 from dpcore.evaluation.experiment import ExperimentGrid
 from dpcore.evaluation.run import Comparison
-from dpcore.evaluation.sweeps.frontier import regret_table, summarise_by_epsilon
+from dpcore.evaluation.sweeps.frontier import regret_table
 from dpcore.queries import Workload
 
 from ..charts import frontier_charts
@@ -35,15 +45,23 @@ from ..components import (
 )
 from ..session import Table, persistent_widget_args
 from . import duration_forecast, theory_curves, unbiased_limit
-from .epsilon_search import AccuracyGoal, page_query_params
+from .accuracy_goal import format_release_share, format_tolerance
+from .duration_forecast import DurationForecast
 from .error_measures import ErrorMeasure
-from .minimum_epsilon import format_tolerance
-from .sweep_jobs import ALGORITHM_TITLES, ComparedTask, Dot, Sweep
+from .sweep_jobs import ALGORITHM_STYLES, ALGORITHM_TITLES, ComparedTask, Dot, Sweep
+from .verdict import Advice, Recommendation, measured_errors_text, page_query_params
 
 DEFAULT_ALGORITHMS = ("gaussian_maxent", "aim", "mwem")
 DEFAULT_EPSILONS = (0.1, 0.3, 0.5, 1.0, 3.0)
 SAMPLING_ERROR_LABEL = "luck of the sample"
+NOISE_BELOW_TEXTS = {SAMPLING_ERROR_LABEL: ", less noise gains nothing"}
+PROMISE_LABEL = "promised"
 BASELINE_LABELS = [SAMPLING_ERROR_LABEL, "guessing without data", "each column alone"]
+LINE_KEY_STYLE = """<style>.line-key {list-style: none; margin: 0 !important; font-size: 0.875rem;
+padding: 0 !important;} .line-key li {margin: 0 !important; max-width: 48rem;}
+.line-key small {font-size: 0.875rem; opacity: 0.75;}</style>"""
+LINE_KEY_ITEM = "<li>{mark}<b>{name}</b>: {text}</li>"
+LINE_MARK = '<span style="color: {colour}" aria-hidden="true">{mark}</span> '
 SIZE_FACTORS = {
     "the table itself": 0.0,
     "a tenth of its rows": 0.1,
@@ -52,8 +70,16 @@ SIZE_FACTORS = {
 }
 
 
-# the seconds of what has not run yet, and what starts it
-PlannedSweep = tuple[float, Callable[[], None]]
+@by_name
+class PlannedSweep:
+    """A comparison as it is set: how long its unfinished runs take, and what starts them.
+
+    `is_begun` says whether the runs that are there are of just this comparison.
+    """
+
+    forecast: DurationForecast
+    start: Callable[[], None]
+    is_begun: bool
 
 
 def draw_settings(
@@ -164,7 +190,7 @@ def _plan_sweep(
     budgets: Sequence[Budget],
     seeds: int,
 ) -> PlannedSweep:
-    """Draw the forecast of a comparison's runs; return their seconds, and what starts them."""
+    """Return a comparison's runs with their forecast, and what starts them."""
     table = compared.table
     algorithm_classes = algorithms_for_problem(QueryRelease)
     grid = ExperimentGrid(
@@ -177,27 +203,13 @@ def _plan_sweep(
     problem_key = table.version, workload.domain.names, compared.question_kinds, n
     finished_keys = sweep.outcomes if sweep.requested == compared else {}
     problem = QueryRelease(workload, n, table.unit.most_rows)
-    seconds = duration_forecast.draw_forecast(
+    forecast = duration_forecast.forecast_runs(
         problem_key, problem, names, budgets, grid.repeat, sweep, finished_keys
     )
-    run_seconds = duration_forecast.predicted_run_seconds(problem_key)
+    run_seconds = duration_forecast.forecast_run_seconds(problem_key)
     make_problem = partial(_make_problem, table, workload, compared.row_choice, n)
     start = partial(sweep.start, compared, make_problem, grid, table.trial, run_seconds)
-    return seconds, start
-
-
-def sufficient_epsilon(sweep: Sweep, goal: AccuracyGoal | None) -> float | None:
-    """Return the one sufficient ε the page names: from public noise, else from finished runs.
-
-    From runs it is the smallest at which an algorithm met the goal in all its repeats; None if
-    none.
-    """
-    if goal is None:
-        return None
-    max_errors = sweep.median_errors("max_error").groupby("epsilon")["high"].min()
-    return goal.sufficient_epsilon or min(
-        max_errors.index[max_errors <= goal.tolerance], default=None
-    )
+    return PlannedSweep(forecast=forecast, start=start, is_begun=sweep.requested == compared)
 
 
 @hide_in_stakeholder_view
@@ -206,22 +218,23 @@ def draw_frontier(
     measure: ErrorMeasure,
     other_table: tuple[str, Comparison] | None,
     settings_container: DeltaGenerator,
-    goal: AccuracyGoal | None,
+    advice: Advice,
 ) -> Dot | None:
-    """Draw the frontier chart, its sentence and its settings; return the clicked dot, if any.
+    """Draw the frontier chart, its sentences and its settings; return the clicked dot, if any.
 
-    The settings are in `settings_container`. The `goal` has a line of its own: the error of noise
-    alone, with the one advised ε on it.
+    The settings are in `settings_container`. The goal of the `advice` has lines of its own: what is
+    near enough, and the error that noise alone promises.
     """
     dots = sweep.error_table(measure.value_of_dot)
-    medians = summarise_by_epsilon(dots)
+    medians = measure.summarise(sweep)
     if not len(medians):
         st.info("No finished run has this error yet.")
         return None
     least_errors = unbiased_limit.least_errors_by_epsilon(sweep, medians)
     lines = _choose_lines(sweep, measure, medians, settings_container)
-    if goal is not None and measure.error_name == "max_error":
-        _add_goal(lines, goal, sweep)
+    if measure.is_need:
+        _add_goal(lines, advice, sweep)
+    lines.star = _star(advice, medians, lines)
     if other_table is not None:
         _add_other_table(lines, measure, *other_table)
     if measure.error_name == "rmse" and not measure.population:
@@ -230,18 +243,20 @@ def draw_frontier(
         dots.dropna(subset=["error"]),
         medians,
         lines.levels,
-        frontier_charts.series_styles(list(algorithms_for_problem(QueryRelease))),
+        ALGORITHM_STYLES,
         title=measure.axis_title,
         curves=lines.curves,
         titles=ALGORITHM_TITLES,
         planned_epsilons=_planned_epsilons(sweep),
         target_error=lines.target_error,
-        advised_point=lines.advised_point,
+        star=lines.star,
         algorithm_by_curve=lines.algorithm_by_curve,
     )
-    summary = _best_algorithm_summary(sweep, measure, medians, sufficient_epsilon(sweep, goal))
+    summary = _best_algorithm_summary(sweep, measure, medians, advice.recommendation)
     clicked_dot = _draw_clickable_frontier(figure, summary, sweep)
     draw_chart_footer(summary, run_table(dots), "frontier")
+    notes = lines.notes | _sample_notes(sweep, medians, advice.recommendation)
+    draw_line_key(list(medians["algorithm"].unique()), notes)
     with settings_container:
         unbiased_limit.draw_limit_summary(sweep, least_errors)
     return clicked_dot
@@ -249,13 +264,17 @@ def draw_frontier(
 
 @dataclass(kw_only=True)
 class _FrontierLines:
-    """The lines of the frontier beside those of the algorithms: levels, curves, and the goal."""
+    """The lines of the frontier beside those of the algorithms: levels, curves, and the goal.
+
+    `notes` say in words what a line is, by its name.
+    """
 
     levels: dict[str, float]
     curves: dict[str, tuple[np.ndarray, np.ndarray]]
     algorithm_by_curve: dict[str, str]
     target_error: float | None = None  # in points
-    advised_point: tuple[float, float] | None = None  # ε and its error in points
+    star: frontier_charts.Star | None = None
+    notes: dict[str, str] = field(default_factory=dict)
 
 
 def _planned_epsilons(sweep: Sweep) -> list[float]:
@@ -271,47 +290,93 @@ def _choose_lines(
     """Draw the widgets of the lines to compare with; return the chosen ones."""
     with settings_container:
         selected_labels = st.multiselect(
-            "Lines to compare with", BASELINE_LABELS, key="lines", bind="query-params"
+            "Lines to compare with",
+            BASELINE_LABELS,
+            [SAMPLING_ERROR_LABEL],
+            key="lines",
+            bind="query-params",
         )
         curves, algorithm_by_curve = theory_curves.choose_theory_curve(sweep, medians)
-    baseline_levels = baseline_errors_in_points(
-        sweep, measure.error_name, population=measure.population
-    )
+    baseline_levels = baseline_errors_in_hundredths(sweep, measure)
     levels = {
-        f"{name}: {floor:.2g}": floor
+        f"{name}: {floor:.2g}{NOISE_BELOW_TEXTS.get(name, '')}": floor
         for name, floor in baseline_levels.items()
         if name in selected_labels
     }
-    return _FrontierLines(levels=levels, curves=curves, algorithm_by_curve=algorithm_by_curve)
+    lines = _FrontierLines(levels=levels, curves=curves, algorithm_by_curve=algorithm_by_curve)
+    if sweep.problem is not None and any(name.startswith(SAMPLING_ERROR_LABEL) for name in levels):
+        lines.notes[SAMPLING_ERROR_LABEL] = luck_of_sample_text(sweep.problem.n)
+    return lines
 
 
-def _add_goal(lines: _FrontierLines, goal: AccuracyGoal, sweep: Sweep) -> None:
-    """Add what is accurate enough, how far off noise alone is, and the advised ε on that curve."""
+def luck_of_sample_text(n: int) -> str:
+    """Return why noise below the luck of the sample is pointless."""
+    return (
+        f"another sample of {n:,} would be this far off anyway. Less noise than this tells "
+        "nothing more about people in general."
+    )
+
+
+def _add_goal(lines: _FrontierLines, advice: Advice, sweep: Sweep) -> None:
+    """Add what is near enough, and how far off noise alone is by its promise."""
+    goal = advice.goal
     lines.target_error = 100 * goal.tolerance
     goal_label = f"within {format_tolerance(goal.tolerance)}"
     lines.levels = {goal_label: lines.target_error} | lines.levels
+    promise = advice.promise
+    if promise is None:
+        return
     planned_epsilons = _planned_epsilons(sweep)
     error_by_epsilon = {
         epsilon: 100 * error
-        for epsilon, error in goal.error_by_epsilon.items()
+        for epsilon, error in promise.error_by_epsilon.items()
         if min(planned_epsilons) <= epsilon <= max(planned_epsilons)
     }
     if error_by_epsilon:
-        algorithm_title = ALGORITHM_TITLES[goal.algorithm_name].partition(" + ")[0]
-        promise_label = f"{100 * goal.share:g}% promised for {algorithm_title}"
         noise_curve = np.array([*error_by_epsilon]), np.array([*error_by_epsilon.values()])
-        lines.curves |= {promise_label: noise_curve}
-        lines.algorithm_by_curve |= {promise_label: goal.algorithm_name}
-    if goal.sufficient_epsilon in error_by_epsilon:
-        lines.advised_point = goal.sufficient_epsilon, error_by_epsilon[goal.sufficient_epsilon]
+        lines.curves |= {PROMISE_LABEL: noise_curve}
+        lines.algorithm_by_curve |= {PROMISE_LABEL: promise.algorithm_name}
+        lines.notes[PROMISE_LABEL] = (
+            f"what {format_release_share(goal.share)} with "
+            f"{ALGORITHM_TITLES[promise.algorithm_name]} keep, whatever the table is."
+        )
+
+
+def _star(
+    advice: Advice, medians: pd.DataFrame, lines: _FrontierLines
+) -> frontier_charts.Star | None:
+    """Return the mark of the recommended setting, on the line it belongs to; None without one.
+
+    That is the promise's curve where it is drawn, else the line of the algorithm's runs.
+    """
+    recommendation = advice.recommendation
+    if recommendation is None:
+        return None
+    name = recommendation.algorithm_name
+    if recommendation.is_promised and PROMISE_LABEL in lines.curves:
+        epsilons, errors = lines.curves[PROMISE_LABEL]
+        is_recommended = epsilons == recommendation.epsilon
+        if is_recommended.any():
+            error = float(errors[is_recommended][0])
+            return frontier_charts.Star(recommendation.epsilon, error, name)
+    at_setting = medians[
+        (medians["algorithm"] == name) & (medians["epsilon"] == recommendation.epsilon)
+    ]
+    if not len(at_setting):
+        return None
+    return frontier_charts.Star(recommendation.epsilon, float(at_setting["error"].iloc[0]), name)
 
 
 def _add_other_table(
     lines: _FrontierLines, measure: ErrorMeasure, name: str, comparison: Comparison
 ) -> None:
     """Add the error of another tool's table, where the measure is an error of the real table."""
-    if measure.error_name is not None and not measure.population:
-        lines.levels[name] = 100 * getattr(comparison.errors, measure.error_name)
+    if measure.population:
+        return
+    baseline = Baseline(name, comparison.errors, comparison.synthetic[None])
+    error = measure.value_of_baseline(baseline)
+    if error is not None:
+        lines.levels[name] = error
 
 
 def _draw_clickable_frontier(figure: go.Figure, summary: str, sweep: Sweep) -> Dot | None:
@@ -335,31 +400,74 @@ def _draw_clickable_frontier(figure: go.Figure, summary: str, sweep: Sweep) -> D
 
 
 def _best_algorithm_summary(
-    sweep: Sweep, measure: ErrorMeasure, medians: pd.DataFrame, epsilon: float | None
+    sweep: Sweep,
+    measure: ErrorMeasure,
+    medians: pd.DataFrame,
+    recommendation: Recommendation | None,
 ) -> str:
-    """Return a sentence on the best algorithm and the next one at `epsilon`.
-
-    If that ε was not tried, it is about the largest ε. It also says which share of people a sample
-    as
-    exact as the best has, where that is known (over all queries).
-    """
-    medians_at_epsilon = medians[
-        medians["epsilon"]
-        == (epsilon if epsilon in set(medians["epsilon"]) else medians["epsilon"].max())
-    ]
+    """Return a sentence on the best algorithm and the next one at the ε that is spoken of."""
+    medians_at_epsilon = _medians_at_spoken_epsilon(medians, recommendation)
     best, *others = medians_at_epsilon.nsmallest(2, "error").itertuples()
-    summary = f"At ε = {best.epsilon:g}, {ALGORITHM_TITLES[best.algorithm]} is best: "
-    summary += f"{measure.axis_title.partition(',')[0]} {best.error:.2g} points"
+    so_far = " so far" if sweep.is_provisional else ""
+    unit = measure.unit.partition(" (")[0]
+    summary = f"Measured: at ε = {best.epsilon:g}, {ALGORITHM_TITLES[best.algorithm]} is best"
+    summary += f"{so_far}: {best.error:.2g} {unit}"
     summary += "".join(
         f" ({ALGORITHM_TITLES[other.algorithm]}: {other.error:.2g})" for other in others
     )
-    sample_shares = sweep.median_errors("as_exact_as_sample").set_index(["algorithm", "epsilon"])[
-        "error"
+    return f"{summary}."
+
+
+def _medians_at_spoken_epsilon(
+    medians: pd.DataFrame, recommendation: Recommendation | None
+) -> pd.DataFrame:
+    """Return the errors at the recommended ε, or at the largest if that was not tried."""
+    epsilon = medians["epsilon"].max()
+    if recommendation is not None and recommendation.epsilon in set(medians["epsilon"]):
+        epsilon = recommendation.epsilon
+    return medians[medians["epsilon"] == epsilon]
+
+
+def _sample_notes(
+    sweep: Sweep, medians: pd.DataFrame, recommendation: Recommendation | None
+) -> dict[str, str]:
+    """Return which sample is as exact as the best setting, over all queries, where it is known."""
+    medians_at_epsilon = _medians_at_spoken_epsilon(medians, recommendation)
+    best = next(medians_at_epsilon.nsmallest(1, "error").itertuples())
+    sample_share = sweep.median_error("as_exact_as_sample", str(best.algorithm), best.epsilon)
+    if sample_share is None or sweep.problem is None:
+        return {}
+    percent = format_percentage_points(sample_share)
+    unit = unit_noun(sweep.problem.group)
+    setting = f"{ALGORITHM_TITLES[best.algorithm]} at ε = {best.epsilon:g}"
+    return {setting: f"as exact as counting only {percent}% of the {unit}, without noise."}
+
+
+def describe_algorithm(name: str) -> tuple[str, str, str]:
+    """Return an algorithm's name, six words that say what it does, and its authors and year."""
+    about = ALGORITHMS[name].about
+    return ALGORITHM_TITLES[name], about.brief, about.source
+
+
+def draw_line_key(names: Sequence[str], line_notes: Mapping[str, str]) -> None:
+    """Draw a list that says what the lines are: of each algorithm, and of others by their notes."""
+    items = []
+    for name in names:
+        title, brief, source = describe_algorithm(name)
+        style = ALGORITHM_STYLES[name]
+        mark = frontier_charts.MARKERS[style["symbol"]]
+        items.append(
+            LINE_KEY_ITEM.format(
+                mark=LINE_MARK.format(colour=style["color"], mark=mark),
+                name=title,
+                text=f"{brief}. <small>{source}</small>",
+            )
+        )
+    items += [
+        LINE_KEY_ITEM.format(mark="", name=name[0].upper() + name[1:], text=text)
+        for name, text in line_notes.items()
     ]
-    sample_share = sample_shares.get((best.algorithm, best.epsilon))
-    if sample_share is not None:
-        summary += f", as exact as counting {format_percentage_points(sample_share)}% of people"
-    return f"{summary}. Marks: unprotected trials on real rows."
+    st.html(f'{LINE_KEY_STYLE}<ul class="line-key">{"".join(items)}</ul>')
 
 
 def run_table(dots: pd.DataFrame) -> pd.DataFrame:
@@ -374,34 +482,32 @@ def run_table(dots: pd.DataFrame) -> pd.DataFrame:
     return finished_runs.dropna(axis="columns", how="any").reset_index(drop=True)
 
 
-def baseline_errors_in_points(
-    sweep: Sweep, error_name: str | None, *, population: bool = False
-) -> dict[str, float]:
-    """Return the baselines' errors in points by label; empty where there are none.
+def baseline_errors_in_hundredths(sweep: Sweep, measure: ErrorMeasure) -> dict[str, float]:
+    """Return the baselines' errors by label, as a measure counts them; empty without any.
 
-    They are against the table, or with `population` against its population.
+    They are against the table, or against its population where the measure is.
     """
     # counts cannot be drawn from
-    if error_name is None or sweep.problem is None or not isinstance(sweep.rows, Rows):
+    if sweep.problem is None or not isinstance(sweep.rows, Rows):
         return {}
     if sweep.baselines is None:
         sweep.baselines = baseline_errors(sweep.problem, sweep.rows, sweep.reference)
     labels = {"sampling": SAMPLING_ERROR_LABEL}
-    if not population:
-        labels = dict(zip(("resampling", "uniform", "independent"), BASELINE_LABELS, strict=False))
+    if not measure.population:
+        labels = dict(zip(("resampling", "uniform", "independent"), BASELINE_LABELS, strict=True))
     values = {
-        labels[key]: getattr(base.errors, error_name)
-        for key, base in sweep.baselines.items()
+        labels[key]: measure.value_of_baseline(baseline)
+        for key, baseline in sweep.baselines.items()
         if key in labels
     }
-    return {key: 100 * value for key, value in values.items() if value}
+    return {label: value for label, value in values.items() if value}
 
 
 @hide_in_stakeholder_view
 def draw_regrets(sweep: Sweep, measure: ErrorMeasure) -> None:
     """Draw a table of each algorithm's error as a multiple of the best error at the same ε."""
     draw_heading("How much worse are the other algorithms?", Provenance.REAL_DATA)
-    medians = summarise_by_epsilon(sweep.error_table(measure.value_of_dot))
+    medians = measure.summarise(sweep)
     if not len(medians):
         return
     table = regret_table(medians)
@@ -426,18 +532,14 @@ def draw_regrets(sweep: Sweep, measure: ErrorMeasure) -> None:
         hide_index=True,
     )
     st.caption(
-        "How many times the smallest error at the same ε (median of the repeats). The best on "
+        f"How many times the smallest error at the same ε ({measure.repeat_text}). The best on "
         "the whole comes first."
     )
-    briefs = (
-        f"**{ALGORITHM_TITLES[name]}**: {ALGORITHMS[name].about.brief}" for name in table.index
-    )
-    st.caption(" · ".join(briefs))
     explain_missing_runs([dot.point for dot in sweep.planned_outcomes], ALGORITHM_TITLES)
 
 
 @hide_in_stakeholder_view
-def draw_dot(selected_dot: Dot) -> None:
+def draw_dot(sweep: Sweep, selected_dot: Dot) -> None:
     """Draw the facts of a clicked run, and a link to Explore with its settings.
 
     Table, columns and questions go with the address or the tab.
@@ -447,13 +549,11 @@ def draw_dot(selected_dot: Dot) -> None:
         f"{ALGORITHM_TITLES[point.algorithm]} at ε = {point.epsilon:g}, repeat number {point.seed}",
         Provenance.REAL_DATA,
     )
-    errors = ", ".join(
-        f"{name} {value:.4g}" for name, value in point.errors.items() if value is not None
-    )
     spent = point.spent
     st.caption(
-        f"Used ε = {spent['epsilon']:.4g} at δ = {format_short_number(spent['delta'])}. "
-        f"{errors}. {point.seconds:.2g} s.",
+        f"Measured: {measured_errors_text(sweep, selected_dot)}. Used ε = "
+        f"{spent['epsilon']:.4g} at δ = {format_short_number(spent['delta'])}. "
+        f"{point.seconds:.2g} s.",
         help=point.algorithm,
     )
     query_params = page_query_params(point.algorithm, point.epsilon, point.delta) | {

@@ -9,7 +9,7 @@ import pandas as pd
 import streamlit as st
 
 from dpcore import ALGORITHMS, Budget, InputError, Marginals, QueryRelease, Rows
-from dpcore.algorithms import Algorithm
+from dpcore.algorithms import Algorithm, algorithms_for_problem
 from dpcore.core.types import Texts, frozen
 from dpcore.evaluation.experiment import ExperimentGrid, QueryTask
 from dpcore.evaluation.run import pairs_with_column
@@ -17,11 +17,15 @@ from dpcore.evaluation.sweeps.frontier import summarise_by_epsilon
 from dpcore.evaluation.sweeps.sweep import Case, SweepPoint, plan_cases, rows_digest, sweep_identity
 from dpcore.evaluation.sweeps.worker_pool import JobSpec, RunResult
 
+from ..charts.frontier_charts import series_styles
 from ..jobs import CaseRuns
 from ..session import Table, algorithm_nickname, session
 from ..session.schema_share import SchemaTrial
+from .accuracy_goal import AccuracyGoal
 
 ALGORITHM_TITLES = {name: algorithm_nickname(cls.about.title) for name, cls in ALGORITHMS.items()}
+# The colour, mark and dash of each algorithm, on every chart and in every report.
+ALGORITHM_STYLES = series_styles(list(algorithms_for_problem(QueryRelease)))
 MAX_PAIR_ANSWERS = (
     200_000  # answers of one run on all pairs that are kept beside those of its questions
 )
@@ -143,6 +147,38 @@ class Sweep(CaseRuns[Dot]):
         self.baselines = None
         self.trial = None
 
+    def error_of_need(self, goal: AccuracyGoal, answers: np.ndarray | None) -> float | None:
+        """Return the largest error of the needed answers of a run; None if it is not known."""
+        if self.problem is None or self.real_answers is None or answers is None:
+            return None
+        return goal.largest_error(answers, self.real_answers, self.problem.workload)
+
+    @property
+    def is_provisional(self) -> bool:
+        """Whether a planned run is unfinished or has not begun, so that the best may change."""
+        return len(self.planned_outcomes) < len(self.planned_cases)
+
+    def median_error(self, error_name: str, algorithm: str, epsilon: float) -> float | None:
+        """Return the median over repeats of the named error at one setting; None without runs."""
+        errors = [
+            dot.point.errors[error_name]
+            for dot in self.planned_outcomes
+            if dot.point.state == "done"
+            and (dot.point.algorithm, dot.point.epsilon) == (algorithm, epsilon)
+        ]
+        return None if not errors or None in errors else float(np.median(errors))
+
+    def middle_run(self, algorithm: str, epsilon: float) -> Dot | None:
+        """Return the run of a setting whose largest error is the median; None without runs."""
+        runs = [
+            dot
+            for dot in self.planned_outcomes
+            if dot.point.state == "done"
+            and (dot.point.algorithm, dot.point.epsilon) == (algorithm, epsilon)
+        ]
+        runs.sort(key=lambda dot: dot.point.errors["largest"] or 0.0)
+        return runs[(len(runs) - 1) // 2] if runs else None
+
     @property
     def best_dot(self) -> Dot | None:
         """The run with the smallest largest error at the ε that is advised, else at the largest."""
@@ -153,7 +189,7 @@ class Sweep(CaseRuns[Dot]):
             default=0.0,
         )
         candidates = (d for d in done if d.point.epsilon == epsilon)
-        return min(candidates, key=lambda d: d.point.errors["max_error"] or 0, default=None)
+        return min(candidates, key=lambda d: d.point.errors["largest"] or 0, default=None)
 
     @property
     def question_kinds(self) -> str:
