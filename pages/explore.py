@@ -27,6 +27,7 @@ from pages._ui.explore import (
     outcome,
     predicted_panel,
     run_settings,
+    whole_table,
 )
 from pages._ui.jobs import counting_job
 from pages._ui.jobs.job_watcher import PATIENCE_SECONDS
@@ -65,6 +66,7 @@ if job.results:
     result = job.results[0]
     if is_stakeholder_view():  # everything else compares with the rows
         result_panels.draw_run_plan(job)
+        whole_table.draw_released_only(table, result, run_request)
         asking.draw_questions(table, run_request, [result])
         linked_columns.draw_linked_columns(result, run_request)
         st.stop()
@@ -91,6 +93,7 @@ if job.results:
         # of its own, so that what runs there is seen until the charts are anew
         with st.container(width="content"):
             explore_run.watch_replays(started_run, len(run_view.replays))
+        shows_all_columns = whole_table.draw_switch()
         with st.container(key="next", width="content"):
             st.page_link(
                 "pages/release.py",
@@ -98,9 +101,12 @@ if job.results:
                 icon=":material/publish:",
             )
     with st.container(key="screen"):
+        if shows_all_columns:
+            whole_table.draw_real_beside_synthetic(run_view)
         left_column, right_column = st.columns(2)
         with left_column:
-            comparison.draw_marginal(run_view)
+            if not shows_all_columns:
+                comparison.draw_marginal(run_view)
             comparison.draw_queries(run_view)
         with right_column:
             comparison.draw_pair(run_view)

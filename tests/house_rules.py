@@ -121,6 +121,7 @@ READS_ANSWERS_OF_ROWS = {
     "evaluation.truth",
     "evaluation.run",
     "evaluation.error_diagnosis",
+    "evaluation.column_views",
     "evaluation.purposes",
     "models.releases",
     "problems.kinds",
@@ -130,6 +131,7 @@ RELEASES = "models.releases"
 SIMULATION = "evaluation.predicted_errors"
 RELEASES_WITH_ROWS = {
     SIMULATION,
+    "evaluation.column_views",
     "evaluation.truth",
     "evaluation.run",
     "evaluation.error_diagnosis",

@@ -1,0 +1,145 @@
+"""All columns at once, groups by a click, and associations: what is sent to the browser, and said."""
+
+import json
+
+import altair as alt
+import numpy as np
+
+from dpcore.evaluation.column_views import view_group
+from dpcore.models.releases import SyntheticRows
+from pages._ui.charts import column_panels
+from pages._ui.overview import all_columns
+from tests.pages.headless import everything, open_page
+from tests.small_problems import categorical, domain_of, parametrize, seeded
+
+
+def categorical_domain(values):
+    return domain_of({name: categorical(*labels) for name, labels in values.items()})
+
+
+HOSTILE = ["a.b[0]", "<script>alert(1)</script>", "datum", "x'\"y", "${1}", "\\", "<b>", "c0"]
+
+
+def hostile_source(*, real=True, n=400):
+    """A release and rows whose columns and values are all of the hostile texts."""
+    domain = categorical_domain({name: HOSTILE[: 2 + i % 5] for i, name in enumerate(HOSTILE)})
+    rng = seeded(0)
+    codes = [np.column_stack([rng.integers(k, size=n) for k in domain.shape]) for _ in range(2)]
+    return all_columns.PanelSource(
+        key="k",
+        domain=domain,
+        release=SyntheticRows.from_rows(domain, codes[0]),
+        unbiased_answers=None,
+        n=n,
+        unit="people",
+        rows=domain.group_rows(codes[1]) if real else None,
+        with_sidebar=True,
+    )
+
+
+def frame_of(source, group):
+    view = all_columns._view(source, group)
+    return column_panels.panels_frame(view, view.views, source.domain, source.n, source.unit)
+
+
+@parametrize("with_real", [True, False])
+def test_the_specification_is_valid_and_knows_no_table(with_real):
+    spec = column_panels.panels_spec(with_real=with_real, with_sidebar=True)
+    assert column_panels.panels_spec(with_real=with_real, with_sidebar=True) is spec, "built once"
+    assert set(spec["columns"]) == {"signal"}, "so many as the window holds"
+    alt.Chart.from_dict(spec | {"columns": 6, "data": {"name": "cells"}})
+    frame = frame_of(hostile_source(real=with_real), {})
+    fields = {field for field in _strings(spec) if field in frame.columns}
+    assert {"panel", "rank", "left", "right", "rows", "low", "high", "cell", "text"} <= fields
+    assert not any(name in text for text in _strings(spec) for name in HOSTILE[:2])
+
+
+def _strings(value):
+    """Every text in a JSON value."""
+    if isinstance(value, dict):
+        return [*value, *(text for part in value.values() for text in _strings(part))]
+    if isinstance(value, list):
+        return [text for part in value for text in _strings(part)]
+    return [value] if isinstance(value, str) else []
+
+
+def test_every_bar_is_data_and_has_a_label():
+    source = hostile_source()
+    frame = frame_of(source, {2: (1,)})
+    assert frame["panel"].nunique() == len(HOSTILE), "names that look alike stay apart"
+    assert len(frame) == 2 * sum(source.domain.shape)
+    assert frame["text"].str.contains(r"(?:real|synthetic) [\d,]+ people").all()
+    assert any(HOSTILE[1] in text for text in frame["text"])
+    faded = frame[frame["faded"]]
+    assert set(faded["cell"].str.partition(":")[0]) == {"2"}
+    assert set(frame[~frame["faded"]]["cell"]) & {"2:0", "2:1", "2:2", "2:3"} == {"2:1"}
+    for _, bars in frame.groupby("panel"):
+        edges = bars.sort_values("left")
+        assert (edges["right"].to_numpy()[:-1] <= edges["left"].to_numpy()[1:] + 1e-12).all()
+
+
+def test_a_column_of_many_values_shows_the_largest_and_the_others_together():
+    domain = categorical_domain({"a": [str(i) for i in range(1000)]})
+    codes = np.repeat(np.arange(1000), np.arange(1000))[:, None]
+    release = SyntheticRows.from_rows(domain, codes)
+    view = view_group(release, domain, {}, rows=domain.group_rows(codes))
+    frame = column_panels.panels_frame(view, view.views, domain, len(codes), "rows")
+    assert len(frame) == 2 * column_panels.MAX_PANEL_VALUES
+    assert frame.iloc[-1]["text"].startswith("a 977 others: ")
+    assert np.isclose(frame[frame["series"] == "real"]["rows"].sum(), len(codes))
+
+
+def test_thirty_columns_are_fewer_marks_than_a_browser_labels():
+    domain = categorical_domain({f"c{i}": [str(v) for v in range(40)] for i in range(30)})
+    release = SyntheticRows.from_rows(domain, seeded(0).integers(40, size=(50, 30)))
+    view = view_group(release, domain, {}, rows=domain.group_rows(np.zeros((5, 30), int)))
+    frame = column_panels.panels_frame(view, view.views, domain, 5, "rows")
+    labels = frame["label"].astype(bool).sum()
+    whiskers = frame["low"].notna().sum()
+    assert len(frame) + labels + whiskers + frame["last"].sum() <= 5000
+
+
+def clicks(*cells):
+    return {"selection": {column_panels.PICK: [{"cell": cell} for cell in cells]}}
+
+
+def test_clicks_make_a_group_and_what_names_no_value_is_left_out():
+    domain = hostile_source().domain
+    assert all_columns.clicked_group(None, domain) == {}
+    event = clicks("1:2", "1:0", "0:1", "0:-1", "99:0", "0:99", "x", "", "1:", None)
+    assert all_columns.clicked_group(event, domain) == {1: (0, 2), 0: (1,)}
+    assert all_columns.group_name({0: (1,), 1: (0, 2)}, domain) == (
+        f"{HOSTILE[0]} = {HOSTILE[1]} and {HOSTILE[1]} = {HOSTILE[0]} or {HOSTILE[2]}"
+    )
+
+
+def test_a_group_says_its_size_and_its_error():
+    source = hostile_source()
+    view = all_columns._view(source, {0: (1,)})
+    count = round(400 * view.real_size)
+    share = column_panels.format_share(view.misplaced)
+    assert all_columns.finding(source, view) == (
+        f"a.b[0] = {HOSTILE[1]}: {count} people, {share} in a wrong cell"
+    )
+    without = hostile_source(real=False)
+    said = all_columns.finding(without, all_columns._view(without, {0: (1,)}))
+    assert "wrong cell" not in said, "nothing was measured that it could be predicted from"
+    columns = set(all_columns.numbers_table(source, view))
+    assert {"column", "value", "real", "synthetic"} <= columns
+
+
+def panel_charts(app):
+    return [chart for chart in app.get("vega_lite_chart") if "pick" in chart.proto.spec]
+
+
+def test_explore_shows_all_columns_by_a_switch_and_the_stakeholder_view_no_real_bar():
+    app = open_page("explore", sample="berkeley")
+    assert not panel_charts(app)
+    app = open_page("explore", sample="berkeley", **{"all-columns": "true"})
+    (chart,) = panel_charts(app)
+    assert "wrong cell" in " ".join(h.value for h in app.subheader)
+    assert json.loads(chart.proto.spec)["usermeta"]["embedOptions"] == {"renderer": "svg"}
+    app = open_page("explore", sample="berkeley", view="stakeholder")
+    (chart,) = panel_charts(app)
+    assert "uses no budget" in everything(app)
+    assert "real" not in str(chart.proto.data.data)
