@@ -5,7 +5,8 @@ import json
 import altair as alt
 import numpy as np
 
-from dpcore.evaluation.column_views import view_group
+from dpcore.accuracy.column_views import view_group
+from dpcore.evaluation.group_counts import count_group
 from dpcore.models.releases import SyntheticRows
 from pages._ui.charts import column_panels
 from pages._ui.overview import all_columns
@@ -82,7 +83,7 @@ def test_a_column_of_many_values_shows_the_largest_and_the_others_together():
     domain = categorical_domain({"a": [str(i) for i in range(1000)]})
     codes = np.repeat(np.arange(1000), np.arange(1000))[:, None]
     release = SyntheticRows.from_rows(domain, codes)
-    view = view_group(release, domain, {}, rows=domain.group_rows(codes))
+    view = view_group(release, domain, {}, real=count_group(domain.group_rows(codes), domain, {}))
     frame = column_panels.panels_frame(view, view.views, domain, len(codes), "rows")
     assert len(frame) == 2 * column_panels.MAX_PANEL_VALUES
     assert frame.iloc[-1]["text"].startswith("a 977 others: ")
@@ -92,7 +93,7 @@ def test_a_column_of_many_values_shows_the_largest_and_the_others_together():
 def test_thirty_columns_are_fewer_marks_than_a_browser_labels():
     domain = categorical_domain({f"c{i}": [str(v) for v in range(40)] for i in range(30)})
     release = SyntheticRows.from_rows(domain, seeded(0).integers(40, size=(50, 30)))
-    view = view_group(release, domain, {}, rows=domain.group_rows(np.zeros((5, 30), int)))
+    view = view_group(release, domain, {}, real=[np.zeros(40)] * 30)
     frame = column_panels.panels_frame(view, view.views, domain, 5, "rows")
     labels = frame["label"].astype(bool).sum()
     whiskers = frame["low"].notna().sum()

@@ -17,10 +17,14 @@ Group = Mapping[int, Sequence[int]]
 
 @frozen
 class ShareBounds:
-    """Confidence bounds of shares of the table; NaN where nothing measured bounds them."""
+    """Confidence bounds of shares of the table, and the standard error of each.
+
+    All are NaN where nothing measured bounds the shares.
+    """
 
     low: Array
     high: Array
+    standard_error: float
 
 
 def group_intervals(
@@ -43,7 +47,7 @@ def group_intervals(
     domain = unbiased_answers.domain
     axes = tuple(sorted({*group, *(() if axis is None else (axis,))}))
     if not axes:
-        return ShareBounds(np.ones(1), np.ones(1))
+        return ShareBounds(np.ones(1), np.ones(1), 0.0)
     mean_squares = {}
     deviations = {}
     for a in axes:
@@ -58,11 +62,13 @@ def group_intervals(
             variance += weight * unbiased_answers.variance.get(S, math.nan)
     if math.isnan(variance):
         unknown = np.full(1 if axis is None else domain.shape[axis], np.nan)
-        return ShareBounds(unknown, unknown)
+        return ShareBounds(unknown, unknown, math.nan)
     shares = group_shares(unbiased_answers.table(axes), axes, group, axis)
     z = two_sided_quantile(check_level(level), laplace=unbiased_answers.laplace)
-    half_width = z * math.sqrt(variance)
-    return ShareBounds(np.clip(shares - half_width, 0, 1), np.clip(shares + half_width, 0, 1))
+    standard_error = math.sqrt(variance)
+    low = np.clip(shares - z * standard_error, 0, 1)
+    high = np.clip(shares + z * standard_error, 0, 1)
+    return ShareBounds(low, high, standard_error)
 
 
 def group_shares(table: Array, axes: Sequence[int], group: Group, axis: int | None) -> Array:

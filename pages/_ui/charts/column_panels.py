@@ -14,7 +14,7 @@ import numpy as np
 import pandas as pd
 
 from dpcore import Domain
-from dpcore.evaluation.column_views import ColumnView, GroupView
+from dpcore.accuracy.column_views import ColumnView, GroupView
 
 from ..session import distinct_labels, printable_text
 

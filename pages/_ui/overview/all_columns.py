@@ -7,9 +7,10 @@ import pandas as pd
 import streamlit as st
 
 from dpcore import Domain, InputError
+from dpcore.accuracy.column_views import ColumnView, GroupView, view_group
 from dpcore.accuracy.intervals.group_intervals import Group
 from dpcore.core.types import by_name
-from dpcore.evaluation.column_views import ColumnView, GroupView, view_group
+from dpcore.evaluation.group_counts import count_group
 from dpcore.models.releases import Release, UnbiasedAnswers
 from dpcore.schema.domain import Countable
 
@@ -96,11 +97,14 @@ def _in_order_of_all_rows(source: PanelSource, view: GroupView) -> list[ColumnVi
 
 def _view(source: PanelSource, group: Group) -> GroupView:
     """Return what all columns show of a group."""
+    real = None
+    if source.rows is not None:
+        real = count_group(source.rows, source.domain, group)
     return view_group(
         source.release,
         source.domain,
         group,
-        rows=source.rows,
+        real=real,
         unbiased_answers=source.unbiased_answers,
     )
 

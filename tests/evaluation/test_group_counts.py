@@ -5,10 +5,11 @@ import pandas as pd
 import pytest
 
 from dpcore import Marginals
+from dpcore.accuracy import column_views
+from dpcore.accuracy.column_views import view_group
 from dpcore.accuracy.intervals.group_intervals import group_intervals
 from dpcore.accuracy.intervals.unbiased_tables import pool_tables
-from dpcore.evaluation import column_views
-from dpcore.evaluation.column_views import view_group
+from dpcore.evaluation.group_counts import count_group
 from dpcore.models.releases import Histogram, SyntheticRows
 from dpcore.privacy.noisy_answers import NoisyAnswers
 from dpcore.schema.domain import Countable
@@ -40,7 +41,7 @@ def test_a_group_is_what_a_data_frame_says(group):
     rows = DOMAIN.group_rows(real.to_numpy())
     release = SyntheticRows.from_rows(DOMAIN, synthetic.to_numpy())
     for source in (rows, CountsOnly(rows)):
-        view = view_group(release, DOMAIN, group, rows=source)
+        view = view_group(release, DOMAIN, group, real=count_group(source, DOMAIN, group))
         for column in view.views:
             others = {a: codes for a, codes in group.items() if a != column.axis}
             for frame, shares in ((real, column.real), (synthetic, column.released)):
@@ -83,6 +84,24 @@ def test_intervals_of_a_group_hold_the_truth_as_often_as_they_say(group):
     assert 0.93 <= np.mean(hits) <= 0.97
 
 
+def test_a_predicted_share_in_a_wrong_cell_is_what_noise_does_on_average():
+    rng = seeded(3)
+    D = rng.dirichlet(np.full(DOMAIN.size, 3.0))
+    tables = Marginals.all(DOMAIN, 3)
+    group = {0: [1]}
+    truth = {v.axis: v.released for v in view_group(Histogram(DOMAIN, D), DOMAIN, group).views}
+    measured = []
+    for _ in range(300):
+        noisy = NoisyAnswers(tables, D + rng.normal(0, 0.003, D.size), np.full(D.size, 0.003))
+        unbiased = pool_tables(DOMAIN, [noisy])
+        view = view_group(unbiased, DOMAIN, group, unbiased_answers=unbiased)
+        measured.append(
+            [column_views.misplaced_share(v.released, truth[v.axis]) for v in view.views]
+        )
+    predicted = [v.misplaced for v in view.views]
+    assert np.mean(measured, axis=0) == pytest.approx(predicted, rel=0.15)
+
+
 def test_what_was_not_measured_has_no_interval_and_what_is_known_has_no_width():
     D = np.full(DOMAIN.size, 1 / DOMAIN.size)
     tables = Marginals(DOMAIN, ["a", "b"])
@@ -100,9 +119,9 @@ def test_what_was_not_measured_has_no_interval_and_what_is_known_has_no_width():
 def test_an_empty_group_and_one_too_large(monkeypatch):
     rows = DOMAIN.group_rows(np.zeros((10, 3), int))
     release = SyntheticRows.from_rows(DOMAIN, rows_of())
-    view = view_group(release, DOMAIN, {0: [1]}, rows=rows)
+    view = view_group(release, DOMAIN, {0: [1]}, real=count_group(rows, DOMAIN, {0: [1]}))
     assert view.real_size == 0
     assert view.misplaced is None
     monkeypatch.setattr(column_views, "MAX_GROUP_CELLS", 10)
     with expect_error("choose bars of fewer columns"):
-        view_group(release, DOMAIN, {0: [1]}, rows=rows)
+        view_group(release, DOMAIN, {0: [1]}, real=count_group(rows, DOMAIN, {0: [1]}))

@@ -1,4 +1,4 @@
-"""All columns of a table in one view: released beside real, of all rows or of a group."""
+"""All columns of a release in one view, of all rows or of a group; beside real shares if given."""
 
 import math
 from collections.abc import Sequence
@@ -6,12 +6,12 @@ from functools import cached_property
 
 import numpy as np
 
-from ..accuracy.intervals.group_intervals import Group, ShareBounds, group_intervals, group_shares
 from ..core.errors import InputError
 from ..core.types import Array, Axes, by_name
 from ..models.releases import Release, UnbiasedAnswers
 from ..queries import Marginals
-from ..schema.domain import Countable, Domain, Rows
+from ..schema.domain import Domain
+from .intervals.group_intervals import Group, ShareBounds, group_intervals, group_shares
 
 MAX_GROUP_CELLS = 2_000_000  # cells of all tables that a group is read off
 
@@ -32,14 +32,15 @@ class ColumnView:
     def misplaced(self) -> float | None:
         """The share of the group's rows in a wrong cell; None where it is not known.
 
-        Measured against the real rows, else predicted from the width of the intervals.
+        Measured against the real rows, else predicted from the noise, as the mean of its size.
         """
         if self.real is not None:
             return misplaced_share(self.released, self.real)
-        if self.bounds is None or np.isnan(self.bounds.low).any():
+        size = float(self.released.sum())
+        if self.bounds is None or math.isnan(self.bounds.standard_error) or size <= 0:
             return None
-        size = max(float(self.released.sum()), 1e-12)
-        return float(np.minimum((self.bounds.high - self.bounds.low).sum() / 4 / size, 1.0))
+        mean_size = math.sqrt(2 / math.pi) * self.bounds.standard_error  # of Gaussian noise
+        return min(mean_size * len(self.released) / 2 / size, 1.0)
 
 
 @by_name
@@ -78,7 +79,7 @@ def view_group(
     domain: Domain,
     group: Group,
     *,
-    rows: Countable | None = None,
+    real: Sequence[Array] | None = None,
     unbiased_answers: UnbiasedAnswers | None = None,
 ) -> GroupView:
     """Return a group of a release's rows as every column shows it, beside the real rows if given.
@@ -87,18 +88,17 @@ def view_group(
         release: What answers about marginal tables.
         domain: The release's.
         group: The values of each column that make the group; none means all rows.
-        rows: The real rows, or a source of their counts.
+        real: The real rows' shares by every column, as `count_group` of the evaluation gives them.
         unbiased_answers: The noisy tables that intervals rest on, if any.
 
     Raises:
-        InputError: For a group whose tables have too many cells, or are not counted.
+        InputError: For a group whose tables have too many cells.
 
     """
     released = _released_shares(release, domain, group)
-    real = None if rows is None else _real_shares(rows, domain, group)
     views = []
     for axis in range(len(domain.shape)):
-        others = _others(group, axis)
+        others = others_of(group, axis)
         bounds = None
         if unbiased_answers is not None:
             bounds = group_intervals(unbiased_answers, others, axis)
@@ -121,7 +121,7 @@ def view_group(
     )
 
 
-def _others(group: Group, axis: int) -> Group:
+def others_of(group: Group, axis: int) -> Group:
     """Return the group without what it says of one column."""
     return {a: codes for a, codes in group.items() if a != axis}
 
@@ -131,16 +131,16 @@ def _group_tables(domain: Domain, group: Group) -> list[Axes]:
     return [tuple(sorted({*group, axis})) for axis in range(len(domain.shape))]
 
 
-def _shares_by_column(answers: Array, tables: Marginals, group: Group) -> list[Array]:
+def shares_by_column(answers: Array, tables: Marginals, group: Group) -> list[Array]:
     """Return the group's shares by every column (k,), off the answers of its tables."""
     shares = []
     for axis, axes in enumerate(_group_tables(tables.domain, group)):
         table = answers[tables.slices[axes]].reshape(tables.domain.shape_of(axes))
-        shares.append(group_shares(table, axes, _others(group, axis), axis))
+        shares.append(group_shares(table, axes, others_of(group, axis), axis))
     return shares
 
 
-def _marginals_of(domain: Domain, group: Group) -> Marginals:
+def marginals_of_group(domain: Domain, group: Group) -> Marginals:
     """Return the tables that a group is read off; InputError if they have too many cells."""
     axes_sets = list(dict.fromkeys(_group_tables(domain, group)))
     cells = sum(math.prod(domain.shape_of(axes)) for axes in axes_sets)
@@ -153,29 +153,5 @@ def _marginals_of(domain: Domain, group: Group) -> Marginals:
 
 
 def _released_shares(release: Release, domain: Domain, group: Group) -> list[Array]:
-    tables = _marginals_of(domain, group)
-    return _shares_by_column(release.answers(tables), tables, group)
-
-
-def _real_shares(rows: Countable, domain: Domain, group: Group) -> list[Array]:
-    """Return the real rows' shares by every column; off tables where only counts are known."""
-    if not isinstance(rows, Rows):
-        tables = _marginals_of(domain, group)
-        return _shares_by_column(tables.answers_of_rows(rows), tables, group)
-    kept = {a: np.isin(np.arange(domain.shape[a]), list(codes)) for a, codes in group.items()}
-    row_masks = {a: mask[rows.values[:, a]] for a, mask in kept.items()}
-    subset = _subset(rows, list(row_masks.values()))
-    shares = []
-    for axis, size in enumerate(domain.shape):
-        others = [mask for a, mask in row_masks.items() if a != axis]
-        counted = _subset(rows, others) if axis in group else subset
-        shares.append(counted.count((axis,), (size,)) / rows.n)
-    return shares
-
-
-def _subset(rows: Rows, masks: Sequence[Array]) -> Rows:
-    """Return the rows that all masks keep."""
-    if not masks:
-        return rows
-    mask = np.logical_and.reduce(masks)
-    return Rows(rows.values[mask], rows.weights[mask])
+    tables = marginals_of_group(domain, group)
+    return shares_by_column(release.answers(tables), tables, group)
