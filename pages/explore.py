@@ -34,6 +34,13 @@ from pages._ui.jobs.job_watcher import PATIENCE_SECONDS
 from pages._ui.lessons import lesson as lessons
 from pages._ui.session import escape_markdown, is_public_table, is_stakeholder_view, visible_table
 
+
+def draw_association_tab(results: outcome.RunResults) -> None:
+    """Draw the links of all pairs, then which of them the release models, and a test of one."""
+    whole_table.draw_real_associations(results)
+    linked_columns.draw_linked_columns(results.result, results.settings)
+
+
 table = visible_table()
 lesson = lessons.lesson_in_address()
 revealed = lessons.draw_prediction(lesson) if lesson else True
@@ -68,6 +75,7 @@ if job.results:
         result_panels.draw_run_plan(job)
         whole_table.draw_released_only(table, result, run_request)
         asking.draw_questions(table, run_request, [result])
+        whole_table.draw_released_associations(table, result, run_request)
         linked_columns.draw_linked_columns(result, run_request)
         st.stop()
     release_comparison = compare_with_rows(
@@ -117,7 +125,7 @@ if job.results:
             {
                 "Groups": lambda: comparison.draw_groups(run_view),
                 "Ask a question": lambda: asking.draw_questions(table, run_request, run_view.runs),
-                "Linked columns": lambda: linked_columns.draw_linked_columns(result, run_request),
+                "Associations": lambda: draw_association_tab(run_view),
                 "Budget used": lambda: result_panels.draw_run_plan(job),
                 "Two settings": lambda: keep_run.draw_pin(table, job, run_request, run_view.curve),
                 "Download": lambda: keep_run.draw_downloads(table, job, run_request),

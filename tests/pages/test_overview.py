@@ -1,6 +1,8 @@
 """All columns at once, groups by a click, and associations: what is sent to the browser, and said."""
 
 import json
+import re
+from dataclasses import replace
 
 import altair as alt
 import numpy as np
@@ -8,8 +10,9 @@ import numpy as np
 from dpcore.accuracy.column_views import view_group
 from dpcore.evaluation.group_counts import count_group
 from dpcore.models.releases import SyntheticRows
-from pages._ui.charts import column_panels
-from pages._ui.overview import all_columns
+from pages._ui.charts import association_maps, column_panels
+from pages._ui.overview import all_columns, associations
+from pages._ui.session import distinct_labels
 from tests.pages.headless import everything, open_page
 from tests.small_problems import categorical, domain_of, parametrize, seeded
 
@@ -129,6 +132,49 @@ def test_a_group_says_its_size_and_its_error():
     assert {"column", "value", "real", "synthetic"} <= columns
 
 
+def test_maps_of_links_are_valid_and_names_in_them_are_data():
+    spec = association_maps.maps_spec()
+    assert association_maps.maps_spec() is spec, "built once"
+    alt.Chart.from_dict(spec | {"columns": 2, "data": {"name": "pairs"}})
+    source = hostile_source()
+    links = associations._pair_links(source)
+    assert len(links.pairs) == 28
+    texts = [associations._pair_text(source, links, i, HOSTILE[1]) for i in range(28)]
+    maps = {"real": links.reference, "synthetic": links.released}
+    frame = association_maps.maps_frame(source.domain.names, links.pairs, maps, texts, [3])
+    assert len(frame) == 56
+    assert frame["lost"].sum() == 2
+    assert set(frame["across"]) | set(frame["down"]) == {
+        *distinct_labels(HOSTILE, association_maps.NAME_CHARS).values()
+    }
+    assert re.fullmatch(
+        rf"{re.escape(HOSTILE[1])}: real 0\.\d\d, synthetic 0\.\d\d \(not measured together\)",
+        frame["text"].iloc[0],
+    )
+    numbers = associations._numbers_table(source, links)
+    assert numbers["real"].is_monotonic_decreasing
+
+
+def test_links_of_released_answers_leave_out_what_was_not_measured():
+    source = replace(hostile_source(real=False), unbiased_answers=None)
+    links = associations._pair_links(source)
+    assert np.isnan(links.reference).all()
+    maps = {"released answers": links.reference, "synthetic": links.released}
+    texts = ["x"] * 28
+    frame = association_maps.maps_frame(source.domain.names, links.pairs, maps, texts, [])
+    assert set(frame["map"]) == {"synthetic"}
+
+
+def test_too_many_columns_for_one_map_leaves_the_weakest_out():
+    pairs = [(a, b) for b in range(60) for a in range(b)]
+    links = np.array([0.9 if b < 40 else 0.01 for _, b in pairs])
+    frame = association_maps.maps_frame(
+        [f"c{i}" for i in range(60)], pairs, {"real": links}, ["x"] * len(pairs), []
+    )
+    assert len(frame) == 40 * 39 / 2
+    assert "c59" not in set(frame["down"])
+
+
 def panel_charts(app):
     return [chart for chart in app.get("vega_lite_chart") if "pick" in chart.proto.spec]
 
@@ -136,7 +182,7 @@ def panel_charts(app):
 def test_explore_shows_all_columns_by_a_switch_and_the_stakeholder_view_no_real_bar():
     app = open_page("explore", sample="berkeley")
     assert not panel_charts(app)
-    app = open_page("explore", sample="berkeley", **{"all-columns": "true"})
+    app = open_page("explore", sample="berkeley", **{"whole-table": "true"})
     (chart,) = panel_charts(app)
     assert "wrong cell" in " ".join(h.value for h in app.subheader)
     assert json.loads(chart.proto.spec)["usermeta"]["embedOptions"] == {"renderer": "svg"}

@@ -15,7 +15,7 @@ HEIGHT = 104
 BAR_WIDTH = 200  # of all bars together
 BAR_HEIGHT = 56
 BAR_TOP = 24
-NAME_CHARS = 28
+NAME_CHARS = 22
 LABEL_CHARS = 12
 BAR_COLOUR = "#d55e00"
 WHISKER_COLOUR = "#1b1b1b"
@@ -45,8 +45,17 @@ def draw_column_pictures(view: GroupView, domain: Domain, n: int, unit: str) -> 
     """
     columns = view.views[:MAX_PICTURES]
     lines = -(-len(columns) // PICTURES_ACROSS)
+    titles = _distinct_titles([domain.names[column.axis] for column in columns])
     pictures = Markup("").join(
-        _picture(column, domain, n, unit, i % PICTURES_ACROSS, i // PICTURES_ACROSS)
+        _picture(
+            column,
+            domain,
+            n,
+            unit,
+            title=titles[i],
+            left=i % PICTURES_ACROSS * WIDTH,
+            top=i // PICTURES_ACROSS * HEIGHT,
+        )
         for i, column in enumerate(columns)
     )
     return Markup(
@@ -59,18 +68,26 @@ def draw_column_pictures(view: GroupView, domain: Domain, n: int, unit: str) -> 
     )
 
 
+def _distinct_titles(names: Sequence[str]) -> list[str]:
+    """Return short names; those that would look alike are numbered."""
+    short_names = [shorten(name, NAME_CHARS) for name in names]
+    titles = list(short_names)
+    for i, name in enumerate(names):
+        if short_names.count(short_names[i]) > 1:
+            titles[i] = f"{shorten(name, NAME_CHARS - 5)} ({i + 1})"
+    return titles
+
+
 def _picture(
-    column: ColumnView, domain: Domain, n: int, unit: str, across: int, down: int
+    column: ColumnView, domain: Domain, n: int, unit: str, *, title: str, left: int, top: int
 ) -> Markup:
     """Return one column's name, bars, intervals, and the labels of its first and last bar."""
-    left = across * WIDTH
-    top = down * HEIGHT
     name = domain.names[column.axis]
     labels = domain.columns[column.axis].labels
     codes = _shown_codes(column)
     highest = _highest_share(column, codes)
     slot = BAR_WIDTH / len(codes)
-    parts = [_text(left, top + 15, shorten(name, NAME_CHARS), size=14)]
+    parts = [_text(left, top + 15, title, size=14)]
     for at, code in enumerate(codes):
         share = float(column.released[code])
         text = f"{name} {labels[code]}: {n * max(share, 0.0):,.0f} {unit}"

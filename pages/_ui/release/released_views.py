@@ -14,14 +14,28 @@ from dpcore.core.numbers import unit_noun
 from dpcore.models.releases import Release, SyntheticRows, UnbiasedAnswers
 from dpcore.schema.domain import Domain
 
+from ..components import draw_tabs
 from ..overview.all_columns import PanelSource, draw_panels
+from ..overview.associations import draw_associations
 from ..session import session
 
 
+def draw_released_views(files: dict[str, bytes]) -> None:
+    """Draw all columns of a release with the group that is clicked, and its associations."""
+    source = released_source(files)
+    draw_tabs(
+        "released",
+        {
+            "All columns": lambda: _draw_columns(source),
+            "Associations": lambda: draw_associations(source),
+        },
+    )
+
+
 @st.fragment
-def draw_released_columns(files: dict[str, bytes]) -> None:
-    """Draw all columns of a release, and the group that is clicked."""
-    draw_panels(released_source(files))
+def _draw_columns(source: PanelSource) -> None:
+    """Draw all columns: only they are drawn anew at a click."""
+    draw_panels(source)
 
 
 def released_source(files: dict[str, bytes]) -> PanelSource:
