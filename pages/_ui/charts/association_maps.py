@@ -40,7 +40,7 @@ def maps_spec() -> dict[str, Any]:
             x=alt.X(
                 "across:N",
                 sort=alt.EncodingSortField(field="across_rank", op="min"),
-                axis=alt.Axis(labelAngle=-45, **axis),
+                axis=alt.Axis(labelAngle=-90, **axis),
             ),
             y=alt.Y(
                 "down:N",
@@ -57,7 +57,10 @@ def maps_spec() -> dict[str, Any]:
     )
     header = alt.Header(title=None, labelFontSize=13)
     side = alt.Facet("map:N", sort=alt.EncodingSortField(field="map_rank", op="min"), header=header)
-    spec = cells.facet(facet=side, columns=2, spacing=16).to_dict(validate=False)
+    chart = cells.facet(facet=side, columns=2, spacing=16)
+    # each map with axes of its own: shared ones would need to know how many stand in a line
+    chart = chart.resolve_axis(x="independent", y="independent")
+    spec = chart.to_dict(validate=False)
     del spec["data"]
     spec.pop("config", None)
     spec["usermeta"] = {"embedOptions": {"renderer": "svg"}}

@@ -77,7 +77,7 @@ def panels_spec(*, with_real: bool, with_sidebar: bool) -> dict[str, Any]:
         .transform_filter("isValid(datum.low)")
     )
     labels = (
-        base.mark_text(baseline="top", dy=4, fontSize=13, clip=False, aria=False)
+        base.mark_text(baseline="top", dy=4, fontSize=13, color="currentColor", aria=False)
         .encode(x="slot:Q", y=alt.value(PANEL_HEIGHT), text="label:N")
         .transform_filter("datum.label")
     )
