@@ -38,6 +38,7 @@ def hostile_source(*, real=True, n=400):
         unit="people",
         rows=domain.group_rows(codes[1]) if real else None,
         with_sidebar=True,
+        epsilon=1.0,
     )
 
 
@@ -184,6 +185,15 @@ def test_explore_shows_all_columns_by_a_switch_and_the_stakeholder_view_no_real_
     assert not panel_charts(app)
     app = open_page("explore", sample="berkeley", **{"whole-table": "true"})
     (chart,) = panel_charts(app)
+    pictures = [c for c in app.get("bidi_component") if c.key.endswith("-pictures")]
+    told = {data["chart"]: data for data in (json.loads(c.proto.json) for c in pictures)}
+    charts = [*app.get("plotly_chart"), *app.get("vega_lite_chart")]
+    assert {c.key for c in charts} <= told.keys(), "every chart can be saved"
+    sources = {data["source"] for data in told.values()}
+    assert sources == {"Privacy–Utility Explorer · berkeley · ε = 1 · public sample: free to show"}
+    assert told[chart.key]["title"].startswith("Worst of ")
+    configs = [json.loads(c.proto.config) for c in app.get("plotly_chart")]
+    assert all("zoomIn2d" in config["modeBarButtons"][0] for config in configs), "and zoomed"
     assert "wrong cell" in " ".join(h.value for h in app.subheader)
     assert json.loads(chart.proto.spec)["usermeta"]["embedOptions"] == {"renderer": "svg"}
     app = open_page("explore", sample="berkeley", view="stakeholder")

@@ -66,4 +66,5 @@ def _source(result: RunResult, run_settings: RunSettings, unit: str) -> PanelSou
         unit=unit,
         rows=None,
         with_sidebar=True,
+        epsilon=run_settings.experiment.budget.epsilon,
     )

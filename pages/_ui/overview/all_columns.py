@@ -15,7 +15,7 @@ from dpcore.models.releases import Release, UnbiasedAnswers
 from dpcore.schema.domain import Countable
 
 from ..charts import column_panels
-from ..components import draw_downloadable_table, draw_heading, inline_container
+from ..components import draw_downloadable_chart, draw_heading, inline_container
 from ..session import escape_markdown, printable_text, session
 
 MAX_LISTED_VALUES = 3  # of a column, in the name of a group
@@ -29,7 +29,8 @@ FREE_TEXT = "It uses no budget: everything here comes from what was released."
 class PanelSource:
     """What the panels show: a release of `n` rows, and the real rows where they may be seen.
 
-    `key` names the widgets; `with_sidebar` says whether the page has one.
+    `key` names the widgets; `with_sidebar` says whether the page has one. The release was made
+    with the budget `epsilon`.
     """
 
     key: str
@@ -40,6 +41,7 @@ class PanelSource:
     unit: str
     rows: Countable | None
     with_sidebar: bool
+    epsilon: float
 
 
 def draw_panels(source: PanelSource) -> None:
@@ -69,7 +71,13 @@ def draw_panels(source: PanelSource) -> None:
                 args=(version_key,),
             )
         with st.popover("Show as table", type="tertiary", icon=":material/table:"):
-            draw_downloadable_table(numbers_table(source, view), source.key)
+            draw_downloadable_chart(
+                numbers_table(source, view),
+                source.key,
+                finding(source, view),
+                chart_key=chart_key,
+                epsilon=source.epsilon,
+            )
     first = 0
     if len(views) > column_panels.MAX_PANELS:
         first = _choose_first_panel(source.key, len(views))
@@ -198,4 +206,4 @@ def numbers_table(source: PanelSource, view: GroupView) -> pd.DataFrame:
                 row["from"] = source.n * column.bounds.low[code]
                 row["to"] = source.n * column.bounds.high[code]
             rows.append(row)
-    return pd.DataFrame(rows)
+    return pd.DataFrame(rows).round(1)

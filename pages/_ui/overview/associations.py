@@ -13,7 +13,7 @@ from dpcore.core.types import by_name
 from dpcore.evaluation.run import compare_with_rows
 
 from ..charts import association_maps
-from ..components import draw_downloadable_table, draw_heading, inline_container
+from ..components import draw_downloadable_chart, draw_heading, inline_container
 from ..session import escape_markdown, printable_text, session
 from .all_columns import PanelSource
 
@@ -60,7 +60,9 @@ def draw_associations(source: PanelSource) -> None:
     with inline_container(key=f"{key}-line"):
         st.caption(EXPLANATION + (f" {RELEASED_TEXT}" if source.rows is None else ""))
         with st.popover("Show as table", type="tertiary", icon=":material/table:"):
-            draw_downloadable_table(_numbers_table(source, links), key)
+            draw_downloadable_chart(
+                _numbers_table(source, links), key, sentence, epsilon=source.epsilon
+            )
     frame = association_maps.maps_frame(
         source.domain.names,
         links.pairs,

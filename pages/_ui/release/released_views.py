@@ -60,6 +60,7 @@ def _read_release(files: dict[str, bytes]) -> PanelSource:
         unit=unit_noun(protection["rows_per_person"]),
         rows=None,
         with_sidebar=False,
+        epsilon=facts["promise"]["epsilon"],
     )
 
 
