@@ -7,17 +7,13 @@ import streamlit as st
 from ..session import printable_text
 from .frame import picture_source
 
+_ASSET_STEM = Path(__file__).with_suffix("")
+_ASSETS = {
+    kind: _ASSET_STEM.with_suffix(f".{kind}").read_text(encoding="utf-8")
+    for kind in ("html", "css", "js")
+}
 # Not in a shadow tree: the house style reaches the buttons.
-_mount_component = st.components.v2.component(
-    "chart_pictures",
-    html='<div class="pictures"><button type="button" data-kind="png">Save as PNG</button>'
-    '<button type="button" data-kind="svg">Save as SVG</button><span role="status"></span></div>',
-    css=".pictures {display: flex; flex-wrap: wrap; gap: 0.5rem; align-items: center;} "
-    ".pictures button {font: inherit; font-size: 0.875rem; color: inherit; background: none; "
-    "cursor: pointer; padding: 0.25rem 0.75rem; border: 1px solid var(--st-border-color); border-radius: 0.5rem;}",
-    js=Path(__file__).with_suffix(".js").read_text(encoding="utf-8"),
-    isolate_styles=False,
-)
+_mount_component = st.components.v2.component("chart_pictures", **_ASSETS, isolate_styles=False)
 FAILED_TEXT = "The picture could not be made. Save the table instead."
 MAX_TITLE_CHARS = 300
 
