@@ -25,9 +25,9 @@ from pages._ui.explore import (
     layout,
     linked_columns,
     outcome,
+    overview_panels,
     predicted_panel,
     run_settings,
-    whole_table,
 )
 from pages._ui.jobs import counting_job
 from pages._ui.jobs.job_watcher import PATIENCE_SECONDS
@@ -37,7 +37,7 @@ from pages._ui.session import escape_markdown, is_public_table, is_stakeholder_v
 
 def draw_association_tab(results: outcome.RunResults) -> None:
     """Draw the links of all pairs, then which of them the release models, and a test of one."""
-    whole_table.draw_real_associations(results)
+    overview_panels.draw_real_associations(results)
     linked_columns.draw_linked_columns(results.result, results.settings)
 
 
@@ -73,9 +73,9 @@ if job.results:
     result = job.results[0]
     if is_stakeholder_view():  # everything else compares with the rows
         result_panels.draw_run_plan(job)
-        whole_table.draw_released_only(table, result, run_request)
+        overview_panels.draw_released_only(table, result, run_request)
         asking.draw_questions(table, run_request, [result])
-        whole_table.draw_released_associations(table, result, run_request)
+        overview_panels.draw_released_associations(table, result, run_request)
         linked_columns.draw_linked_columns(result, run_request)
         st.stop()
     release_comparison = compare_with_rows(
@@ -101,7 +101,7 @@ if job.results:
         # of its own, so that what runs there is seen until the charts are anew
         with st.container(width="content"):
             explore_run.watch_replays(started_run, len(run_view.replays))
-        shows_all_columns = whole_table.draw_switch()
+        shows_all_columns = overview_panels.draw_switch()
         with st.container(key="next", width="content"):
             st.page_link(
                 "pages/release.py",
@@ -110,7 +110,7 @@ if job.results:
             )
     with st.container(key="screen"):
         if shows_all_columns:
-            whole_table.draw_real_beside_synthetic(run_view)
+            overview_panels.draw_real_beside_synthetic(run_view)
         left_column, right_column = st.columns(2)
         with left_column:
             if not shows_all_columns:

@@ -61,8 +61,12 @@ class GroupView:
     def misplaced(self) -> float | None:
         """The mean share of the group's rows in a wrong cell, over columns not of the group."""
         shares = [v.misplaced for v in self.views if v.axis not in self.group]
-        known = [share for share in shares if share is not None]
-        return float(np.mean(known)) if known and len(known) == len(shares) else None
+        known_shares = [share for share in shares if share is not None]
+        return (
+            float(np.mean(known_shares))
+            if known_shares and len(known_shares) == len(shares)
+            else None
+        )
 
 
 def misplaced_share(released: Array, real: Array) -> float | None:

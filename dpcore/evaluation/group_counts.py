@@ -20,8 +20,10 @@ def count_group(rows: Countable, domain: Domain, group: Group) -> list[Array]:
     if not isinstance(rows, Rows):
         tables = marginals_of_group(domain, group)
         return shares_by_column(tables.answers_of_rows(rows), tables, group)
-    kept = {a: np.isin(np.arange(domain.shape[a]), list(codes)) for a, codes in group.items()}
-    row_masks = {a: mask[rows.values[:, a]] for a, mask in kept.items()}
+    row_masks = {}
+    for a, codes in group.items():
+        is_member = np.isin(np.arange(domain.shape[a]), list(codes))
+        row_masks[a] = is_member[rows.values[:, a]]
     subset = _subset(rows, list(row_masks.values()))
     shares = []
     for axis, size in enumerate(domain.shape):

@@ -53,8 +53,8 @@ def draw_column_pictures(view: GroupView, domain: Domain, n: int, unit: str) -> 
             n,
             unit,
             title=titles[i],
-            left=i % PICTURES_ACROSS * WIDTH,
-            top=i // PICTURES_ACROSS * HEIGHT,
+            x=i % PICTURES_ACROSS * WIDTH,
+            y=i // PICTURES_ACROSS * HEIGHT,
         )
         for i, column in enumerate(columns)
     )
@@ -79,7 +79,7 @@ def _distinct_titles(names: Sequence[str]) -> list[str]:
 
 
 def _picture(
-    column: ColumnView, domain: Domain, n: int, unit: str, *, title: str, left: int, top: int
+    column: ColumnView, domain: Domain, n: int, unit: str, *, title: str, x: int, y: int
 ) -> Markup:
     """Return one column's name, bars, intervals, and the labels of its first and last bar."""
     name = domain.names[column.axis]
@@ -87,7 +87,7 @@ def _picture(
     codes = _shown_codes(column)
     highest = _highest_share(column, codes)
     slot = BAR_WIDTH / len(codes)
-    parts = [_text(left, top + 15, title, size=14)]
+    parts = [_text(x, y + 15, title, size=14)]
     for at, code in enumerate(codes):
         share = float(column.released[code])
         text = f"{name} {labels[code]}: {n * max(share, 0.0):,.0f} {unit}"
@@ -95,11 +95,11 @@ def _picture(
         if ends is not None:
             text += f" (95%: {n * ends[0]:,.0f} to {n * ends[1]:,.0f})"
         height = BAR_HEIGHT * max(share, 0.0) / highest
-        x = left + at * slot + 0.1 * slot
-        base = top + BAR_TOP + BAR_HEIGHT
+        bar_x = x + at * slot + 0.1 * slot
+        base = y + BAR_TOP + BAR_HEIGHT
         parts.append(
             _BAR.format(
-                x=x,
+                x=bar_x,
                 y=base - height,
                 width=0.8 * slot,
                 height=height,
@@ -109,13 +109,15 @@ def _picture(
         )
         if ends is not None:
             low, high = (base - BAR_HEIGHT * end / highest for end in ends)
-            whisker = _WHISKER.format(x=x + 0.4 * slot, low=low, high=high, colour=WHISKER_COLOUR)
+            whisker = _WHISKER.format(
+                x=bar_x + 0.4 * slot, low=low, high=high, colour=WHISKER_COLOUR
+            )
             parts.append(whisker)
-    label_y = top + BAR_TOP + BAR_HEIGHT + 14
-    parts.append(_text(left, label_y, shorten(labels[codes[0]], LABEL_CHARS)))
+    label_y = y + BAR_TOP + BAR_HEIGHT + 14
+    parts.append(_text(x, label_y, shorten(labels[codes[0]], LABEL_CHARS)))
     if len(codes) > 1:
         last = shorten(labels[codes[-1]], LABEL_CHARS)
-        parts.append(_text(left + BAR_WIDTH, label_y, last, anchor="end"))
+        parts.append(_text(x + BAR_WIDTH, label_y, last, anchor="end"))
     return Markup("").join(parts)
 
 

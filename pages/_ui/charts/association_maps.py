@@ -86,9 +86,9 @@ def maps_frame(
         lost: Numbers of pairs whose link is lost, which have a frame.
 
     """
-    shown = _strongest_columns(len(names), pairs, links_by_map)
-    labels = distinct_labels([names[a] for a in shown], NAME_CHARS)
-    ranks = {a: i for i, a in enumerate(shown)}
+    mapped_columns = _strongest_columns(len(names), pairs, links_by_map)
+    labels = distinct_labels([names[a] for a in mapped_columns], NAME_CHARS)
+    ranks = {a: i for i, a in enumerate(mapped_columns)}
     rows = []
     for map_rank, (title, links) in enumerate(links_by_map.items()):
         for at, (first, second) in enumerate(pairs):

@@ -123,11 +123,11 @@ def panels_frame(
 
     """
     names = distinct_labels([domain.names[v.axis] for v in views], NAME_CHARS)
-    parts = [
-        _panel_rows(column, rank, names, domain, n, unit, view.group.get(column.axis))
-        for rank, column in enumerate(views)
-    ]
-    return pd.DataFrame([row for part in parts for row in part])
+    rows = []
+    for rank, column in enumerate(views):
+        chosen = view.group.get(column.axis)
+        rows += _panel_rows(column, rank, names, domain, n, unit, chosen)
+    return pd.DataFrame(rows)
 
 
 def _panel_rows(
@@ -160,15 +160,15 @@ def _panel_rows(
         }
         label = f"{printable_text(name)} {printable_text(value)}"
         for i, (series, share) in enumerate(shares.items()):
-            left = at * slot + 0.08 * slot + i * bar
+            bar_start = at * slot + 0.08 * slot + i * bar
             is_released = series == "synthetic"
             rows.append(
                 {
                     "panel": title,
                     "rank": rank,
-                    "left": left,
-                    "right": left + bar,
-                    "middle": left + bar / 2,
+                    "left": bar_start,
+                    "right": bar_start + bar,
+                    "middle": bar_start + bar / 2,
                     "slot": (at + 0.5) * slot,
                     "slot_left": at * slot,
                     "slot_right": (at + 1) * slot,
@@ -197,8 +197,8 @@ def _shown_values(column: ColumnView, domain: Domain) -> list[tuple[int, str, li
     order = np.argsort(-column.released, kind="stable")
     largest = sorted(int(code) for code in order[: MAX_PANEL_VALUES - 1])
     others = sorted(int(code) for code in order[MAX_PANEL_VALUES - 1 :])
-    shown = [(code, labels[code], [code]) for code in largest]
-    return [*shown, (OTHERS_CODE, f"{len(others)} others", others)]
+    bars = [(code, labels[code], [code]) for code in largest]
+    return [*bars, (OTHERS_CODE, f"{len(others)} others", others)]
 
 
 def _interval(column: ColumnView, codes: Sequence[int]) -> tuple[float, float]:

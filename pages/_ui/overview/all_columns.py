@@ -81,9 +81,9 @@ def draw_panels(source: PanelSource) -> None:
     first = 0
     if len(views) > column_panels.MAX_PANELS:
         first = _choose_first_panel(source.key, len(views))
-    shown = views[first : first + column_panels.MAX_PANELS]
+    visible_views = views[first : first + column_panels.MAX_PANELS]
     st.vega_lite_chart(
-        column_panels.panels_frame(view, shown, source.domain, source.n, source.unit),
+        column_panels.panels_frame(view, visible_views, source.domain, source.n, source.unit),
         column_panels.panels_spec(
             with_real=source.rows is not None, with_sidebar=source.with_sidebar
         ),
