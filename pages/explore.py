@@ -25,6 +25,7 @@ from pages._ui.explore import (
     layout,
     linked_columns,
     outcome,
+    overview_panels,
     predicted_panel,
     run_settings,
 )
@@ -32,6 +33,13 @@ from pages._ui.jobs import counting_job
 from pages._ui.jobs.job_watcher import PATIENCE_SECONDS
 from pages._ui.lessons import lesson as lessons
 from pages._ui.session import escape_markdown, is_public_table, is_stakeholder_view, visible_table
+
+
+def draw_association_tab(results: outcome.RunResults) -> None:
+    """Draw the links of all pairs, then which of them the release models, and a test of one."""
+    overview_panels.draw_real_associations(results)
+    linked_columns.draw_linked_columns(results.result, results.settings)
+
 
 table = visible_table()
 lesson = lessons.lesson_in_address()
@@ -65,7 +73,9 @@ if job.results:
     result = job.results[0]
     if is_stakeholder_view():  # everything else compares with the rows
         result_panels.draw_run_plan(job)
+        overview_panels.draw_released_only(table, result, run_request)
         asking.draw_questions(table, run_request, [result])
+        overview_panels.draw_released_associations(table, result, run_request)
         linked_columns.draw_linked_columns(result, run_request)
         st.stop()
     release_comparison = compare_with_rows(
@@ -91,6 +101,7 @@ if job.results:
         # of its own, so that what runs there is seen until the charts are anew
         with st.container(width="content"):
             explore_run.watch_replays(started_run, len(run_view.replays))
+        shows_all_columns = overview_panels.draw_switch()
         with st.container(key="next", width="content"):
             st.page_link(
                 "pages/release.py",
@@ -98,9 +109,12 @@ if job.results:
                 icon=":material/publish:",
             )
     with st.container(key="screen"):
+        if shows_all_columns:
+            overview_panels.draw_real_beside_synthetic(run_view)
         left_column, right_column = st.columns(2)
         with left_column:
-            comparison.draw_marginal(run_view)
+            if not shows_all_columns:
+                comparison.draw_marginal(run_view)
             comparison.draw_queries(run_view)
         with right_column:
             comparison.draw_pair(run_view)
@@ -111,7 +125,7 @@ if job.results:
             {
                 "Groups": lambda: comparison.draw_groups(run_view),
                 "Ask a question": lambda: asking.draw_questions(table, run_request, run_view.runs),
-                "Linked columns": lambda: linked_columns.draw_linked_columns(result, run_request),
+                "Associations": lambda: draw_association_tab(run_view),
                 "Budget used": lambda: result_panels.draw_run_plan(job),
                 "Two settings": lambda: keep_run.draw_pin(table, job, run_request, run_view.curve),
                 "Download": lambda: keep_run.draw_downloads(table, job, run_request),

@@ -23,7 +23,7 @@ ORDER = [
     "__main__",
 ]
 # What all pages share, in this order; every other folder serves the page of its name.
-UI = ("session", "components", "charts", "jobs", "lessons", "server")
+UI = ("session", "components", "charts", "overview", "jobs", "lessons", "server")
 UI_ROOT = "pages/_ui"
 PACKAGE = "__init__"  # the public names
 MAX_FILES_AT_THE_TOP = 2
@@ -121,6 +121,7 @@ READS_ANSWERS_OF_ROWS = {
     "evaluation.truth",
     "evaluation.run",
     "evaluation.error_diagnosis",
+    "evaluation.group_counts",
     "evaluation.purposes",
     "models.releases",
     "problems.kinds",

@@ -11,7 +11,9 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+from markupsafe import Markup
 
+from ..accuracy.column_views import view_group
 from ..accuracy.intervals.cell_intervals import cell_intervals
 from ..accuracy.intervals.independence_test import run_independence_test
 from ..accuracy.intervals.question_intervals import independent_row_count
@@ -19,6 +21,7 @@ from ..accuracy.intervals.stored_tables import tables_to_arrays
 from ..accuracy.intervals.unbiased_tables import unbiased_tables
 from ..accuracy.meaning_of_epsilon import Promise
 from ..accuracy.usefulness import promised_error, suitable_uses
+from ..core.numbers import unit_noun
 from ..core.types import Array, Json
 from ..evaluation.predicted_errors import PredictedErrors
 from ..models.releases import Histogram, Release, UnbiasedAnswers
@@ -30,6 +33,7 @@ from .data_set import Reservation
 from .draw import DrawnRelease
 from .evidence import registry, verifier
 from .evidence.card import card_page
+from .evidence.column_pictures import draw_column_pictures
 from .evidence.proof import derive_proof, proof_page
 from .evidence.review import review_page
 from .evidence.standalone_verifier import VERIFIER_SOURCE
@@ -90,7 +94,8 @@ def write_release_files(
     }
     _write_json(draft_folder / "release.json", facts)
     _write_json(draft_folder / "account.json", account)
-    _write_documents(draft_folder, ready, facts, len(account["releases"]))
+    pictures = _column_pictures(drawing.release, unbiased_answers, facts)
+    _write_documents(draft_folder, ready, facts, len(account["releases"]), pictures)
     return facts
 
 
@@ -144,7 +149,17 @@ def _utility(
     return utility
 
 
-def _write_documents(draft_folder: Path, ready: PreparedRelease, facts: Json, number: int) -> None:
+def _column_pictures(release: Release, unbiased_answers: UnbiasedAnswers, facts: Json) -> Markup:
+    """Return the pictures of the release's columns that are the least exact."""
+    domain = unbiased_answers.domain
+    whole_table = view_group(release, domain, {}, unbiased_answers=unbiased_answers)
+    unit = unit_noun(facts["protects"]["rows_per_person"])
+    return draw_column_pictures(whole_table, domain, facts["protects"]["records"], unit)
+
+
+def _write_documents(
+    draft_folder: Path, ready: PreparedRelease, facts: Json, number: int, pictures: Markup
+) -> None:
     """Write the pages about a release, its entry for a registry, and the program that checks it."""
     proof_text = derive_proof(
         facts["made_by"]["algorithm"],
@@ -154,7 +169,7 @@ def _write_documents(draft_folder: Path, ready: PreparedRelease, facts: Json, nu
         ready.composed_plan,
     )
     documents = {
-        "card.html": card_page(facts, number),
+        "card.html": card_page(facts, number, pictures),
         "review.html": review_page(facts, number),
         "proof.html": proof_page(proof_text),
         "registry.yaml": registry.registry_entry(facts, number),

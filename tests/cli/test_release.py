@@ -17,6 +17,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+from markupsafe import Markup
 
 from dpcore import Budget, Marginals, Rows, domain_from_json, read_json
 from dpcore.accuracy.meaning_of_epsilon import Promise, guess_tile_texts
@@ -340,7 +341,9 @@ def test_mixed_values_can_be_stored():
 def test_the_card_is_made_of_facts_alone():
     released()
     said = Path("out/card.html").read_text()
-    assert card_page(facts(), 1) == said
+    pictures = Markup(re.search(r"<svg.*</svg>", said, re.DOTALL)[0])
+    assert card_page(facts(), 1, pictures) == said
+    assert pictures.count("<rect") == pictures.count("<title>"), "every bar has a label"
     means = Promise.of_release(facts())
     shown = " ".join(html.unescape(re.sub(r"<[^>]+>", " ", said)).split())
     assert " ".join(guess_tile_texts(means.max_guess_probability())) in shown

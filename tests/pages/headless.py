@@ -132,7 +132,12 @@ def plotly_numbers(values):
 
 def follower_values(app):
     """What the bars that follow a slider were given."""
-    return json.loads(next(c for c in app.get("bidi_component") if c.key != "copy-link").proto.json)
+    own = (
+        c
+        for c in app.get("bidi_component")
+        if c.key != "copy-link" and not c.key.endswith("-pictures")
+    )
+    return json.loads(next(own).proto.json)
 
 
 def dataframe(app, *columns):

@@ -169,7 +169,7 @@ def test_explore_has_every_chart_and_follows_what_is_chosen_and_typed():
     assert [tab.label for tab in app.tabs] == [
         "Groups",
         "Ask a question",
-        "Linked columns",
+        "Associations",
         "Budget used",
         "Two settings",
         "Download",

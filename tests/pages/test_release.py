@@ -23,8 +23,9 @@ from dpcore.release import publish
 from dpcore.release.evidence.card import SEVERAL_ROWS_CAVEAT
 from dpcore.release.ledger.ledger_store import LedgerStore
 from pages._ui.components import EPSILON_OPTIONS
+from pages._ui.overview import all_columns
 from pages._ui.release import downloads as release_files
-from pages._ui.release import release_request
+from pages._ui.release import release_request, released_views
 from pages._ui.session import current_table, owner, release_ledger
 from tests.pages import headless
 from tests.pages.headless import (
@@ -208,6 +209,24 @@ def test_a_second_press_of_the_same_button_finds_its_token_used(tmp_path, monkey
     assert len(releases(tmp_path)) == 1
 
 
+def assert_released_columns_come_from_the_files(app, files):
+    (chart,) = app.get("vega_lite_chart")
+    assert "pick" in chart.proto.spec
+    assert all_columns.FREE_TEXT in caption_text(app)
+    source = released_views._read_release(files)
+    rows = json.loads(files["release.json"])["protects"]["records"]
+    frame = load_table(BytesIO(files["synthetic.csv"]), "synthetic.csv").frame
+    view = all_columns._view(source, {0: (1,)})
+    name = source.domain.names[0]
+    label = source.domain.columns[0].labels[1]
+    count = (frame[name].astype(str) == label).mean() * rows
+    said = all_columns.finding(source, view)
+    pattern = (
+        rf"{name} = {label}: {count:,.0f} people \([\d,]+ to [\d,]+\), [\d.]+% in a wrong cell"
+    )
+    assert re.match(pattern, said), said
+
+
 def test_a_further_release_is_a_new_plan_on_what_is_left(tmp_path):
     app = opened(tmp_path)
     assert "predicted, in tables of two columns" in visible_text(app)
@@ -231,6 +250,7 @@ def test_a_further_release_is_a_new_plan_on_what_is_left(tmp_path):
     assert promised in markdown_text(app), "what was promised before is promised after"
     assert "Release 1 of berkeley" in [h.value for h in app.subheader]
     assert SEVERAL_ROWS_CAVEAT in told, "what is said of one person is true of each row"
+    assert_released_columns_come_from_the_files(app, kept)
     click(app, "Prepare another release")
     assert "Used before 8% · this release 8% · left 84%" in everything(
         app

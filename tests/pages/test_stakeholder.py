@@ -64,11 +64,11 @@ VISITS = [
         for part in ("File and schema", "Rows", "Impossible combinations", "For experts")
     ),
     *(
-        ("explore", {"below": part})
+        ("explore", {"below": part, "whole-table": part == "Groups"})
         for part in (
             "Groups",
             "Ask a question",
-            "Linked columns",
+            "Associations",
             "Budget used",
             "Two settings",
             "Download",
@@ -340,7 +340,7 @@ def test_a_seeded_run_on_an_invented_table_leaves_nothing_to_take_off():
         for frame in (FIRST, SECOND):
             app = hide(brought(frame, SCHEMA))
             heard.empty()
-            for part in ("Ask a question", "Linked columns", "Download"):
+            for part in ("Ask a question", "Associations", "Download"):
                 visit(app, "explore", {"below": part})
                 if any(field.key == "question" for field in app.text_input):
                     set_fields(app, question="sex = f and job = cook")

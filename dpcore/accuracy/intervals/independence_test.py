@@ -90,24 +90,6 @@ def run_independence_test(
     return IndependenceTest(names, p_value, float(X[0]), repeats, _result_sentence(names, p_value))
 
 
-def excess_dependence(unbiased_answers: UnbiasedAnswers, n: float) -> dict[tuple[str, str], float]:
-    """Return the share of X², 0 to 1, beyond chance for each measured pair of columns.
-
-    The largest share is first. 0 if the pair's noisy table shows nothing but noise and the luck of
-    n rows. See `run_independence_test`.
-    """
-    names = unbiased_answers.domain.names
-    excess_by_pair = {}
-    for first, second in (S for S in unbiased_answers.column_sets if len(S) == 2):
-        (X,), (excess,) = _statistic_and_excess(
-            *_pair_parts(unbiased_answers, (first, second)), max(round(n), 1)
-        )
-        excess_by_pair[names[first], names[second]] = (
-            float(max(excess / X**2, 0.0)) if X > 0 else 0.0
-        )
-    return dict(sorted(excess_by_pair.items(), key=lambda item: -item[1]))
-
-
 def _pair_parts(unbiased_answers: UnbiasedAnswers, pair: Axes) -> tuple[list[Array], list[float]]:
     """Return the parts of a pair's margins and of the pair itself, and their noise variances.
 

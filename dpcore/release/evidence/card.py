@@ -15,6 +15,7 @@ from ..tiles import predicted_error_tiles, promised_error_tile
 from . import origin_words
 from .printing import TEMPLATES, ReleaseFacts, render_page
 
+NO_PICTURES = Markup("")
 GROUP_FACTS_CAVEAT = (
     "Facts about large groups, also about people outside the table, can still be learned."
 )
@@ -46,10 +47,10 @@ PUBLIC_START_CAVEAT = (
 )
 
 
-def card_page(facts: ReleaseFacts, release: int) -> str:
+def card_page(facts: ReleaseFacts, release: int, pictures: Markup = NO_PICTURES) -> str:
     """Return a release's card as an HTML page, from the facts in release.json.
 
-    `release` is its number among those of its data set.
+    `release` is its number among those of its data set; `pictures` show its columns.
     """
     means = Promise.of_release(facts)
     utility = facts["utility"]
@@ -83,6 +84,7 @@ def card_page(facts: ReleaseFacts, release: int) -> str:
         origins=origin_words.group_origins(facts["provenance"]),
         not_covered=_not_covered(facts),
         brief=format_short_number,
+        pictures=pictures,
     )
 
 

@@ -18,6 +18,7 @@ from .result_panels import (
     CHART_CONFIG,
     draw_chart_footer,
     draw_chart_panel,
+    draw_downloadable_chart,
     draw_downloadable_table,
     explain_missing_runs,
 )

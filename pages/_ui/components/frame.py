@@ -268,6 +268,32 @@ def set_page_badge(provenance: Provenance) -> None:
         _draw_badge(_page_badge())
 
 
+def picture_source(epsilon: float | None = None) -> str:
+    """Return what is written into a picture of a chart: the table, ε and the page's badge.
+
+    ε is that of the page's slider where it is not given; it is left out where there is none.
+    """
+    entry, _ = st.session_state[HEAD_KEY]
+    parts = ["Privacy–Utility Explorer"]
+    if entry.about_table:
+        parts.append(printable_text(visible_table().name))
+    if epsilon is None:
+        epsilon = st.session_state.get("epsilon")
+    if epsilon is not None:
+        parts.append(f"ε = {epsilon:g}")
+    badge = _page_badge()
+    if badge is not None:
+        parts.append(_badge_label(badge))
+    return " · ".join(parts)
+
+
+def _badge_label(provenance: Provenance) -> str:
+    """Return the words of a badge; those of a public sample where real data would be shown."""
+    if provenance is Provenance.REAL_DATA and not visible_table().uploaded:
+        return PUBLIC_SAMPLE_TEXT
+    return provenance.value
+
+
 def _page_badge() -> Provenance | None:
     """Return the one provenance badge of the page that is drawn; None for none."""
     entry, _ = st.session_state[HEAD_KEY]
@@ -319,11 +345,7 @@ def draw_badge_if_different(provenance: Provenance | None) -> None:
 def _draw_badge(provenance: Provenance | None) -> None:
     if provenance is not None:
         icon, colour = ICONS[provenance]
-        label = (
-            PUBLIC_SAMPLE_TEXT
-            if provenance is Provenance.REAL_DATA and not visible_table().uploaded
-            else provenance.value
-        )
+        label = _badge_label(provenance)
         if provenance is Provenance.PUBLIC and st.session_state[HEAD_KEY][0].spends:
             label += " yet"
         st.badge(label, icon=icon, color=colour, help=provenance.meaning)

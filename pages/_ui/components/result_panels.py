@@ -15,9 +15,14 @@ from dpcore.evaluation.sweeps.worker_pool import RunJob, RunResult
 from dpcore.privacy.accounting import PlannedEvent, Setting
 
 from ..session.inert_text import escape_markdown
+from .chart_pictures import draw_picture_buttons
 from .frame import draw_heading, inline_container
 
-CHART_CONFIG = {"displaylogo": False, "displayModeBar": False}
+# Zoom by the buttons over a chart; it is saved from below it, with its source in the picture.
+CHART_CONFIG = {
+    "displaylogo": False,
+    "modeBarButtons": [["zoomIn2d", "zoomOut2d", "resetScale2d"]],
+}
 
 
 def draw_chart_panel(figure: Figure, summary: str, frame: pd.DataFrame, key: str) -> None:
@@ -31,11 +36,33 @@ def draw_chart_footer(summary: str, frame: pd.DataFrame, key: str) -> None:
     with inline_container():
         st.caption(escape_markdown(summary, 400))
         with st.popover("Show as table", type="tertiary", icon=":material/table:"):
-            draw_downloadable_table(frame, key)
+            draw_downloadable_chart(frame, key, summary)
+
+
+def draw_downloadable_chart(
+    frame: pd.DataFrame,
+    key: str,
+    title: str,
+    *,
+    chart_key: str = "",
+    epsilon: float | None = None,
+) -> None:
+    """Draw the numbers of a chart with all downloads: CSV, and the chart as PNG and SVG.
+
+    Args:
+        frame: The numbers.
+        key: Names the downloads.
+        title: What the chart says.
+        chart_key: The key of the chart's element, where it is another one.
+        epsilon: The budget that the chart is about; None for that of the page's slider, if any.
+
+    """
+    draw_downloadable_table(frame, key)
+    draw_picture_buttons(chart_key or key, title, epsilon, name=key)
 
 
 def draw_downloadable_table(frame: pd.DataFrame, key: str) -> None:
-    """Draw the numbers of a chart as a table, with their download."""
+    """Draw numbers as a table, with their download."""
     st.dataframe(frame.head(1000), hide_index=True)
     csv = partial(frame.to_csv, index=False)  # written when it is asked for
     st.download_button(

@@ -17,7 +17,7 @@ from streamlit.delta_generator import DeltaGenerator
 from dpcore import InputError
 
 from ..components import (
-    draw_downloadable_table,
+    draw_downloadable_chart,
     draw_heading,
     draw_trial_note,
     glossary_tooltip,
@@ -215,7 +215,7 @@ def chart_part(
                     st.caption(
                         f"{escape_markdown(note, 1000)}\n\n{glossary_tooltip(*glossary_words)}"
                     )
-                    draw_downloadable_table(frame, key)
+                    draw_downloadable_chart(frame, key, finding)
 
         return draw_part
 

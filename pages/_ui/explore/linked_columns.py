@@ -15,7 +15,7 @@ from dpcore.models.junction_tree import table_cell_count
 from dpcore.models.releases import Release
 
 from ..charts.clique_chart import clique_square
-from ..components import draw_chart_footer, draw_chart_panel, draw_heading
+from ..components import draw_chart_panel, draw_heading
 from ..session import distinct_labels, escape_markdown, persistent_widget_args, printable_text
 from .run_settings import RunSettings
 
@@ -85,19 +85,6 @@ def _draw_independence_test(result: RunResult, problem: QueryRelease) -> None:
         result.unbiased_answers, column_names, problem.effective_n
     )
     st.markdown(escape_markdown(test_result.words, 400))
-    shares = links.excess_dependence(result.unbiased_answers, problem.effective_n)
-    if not shares:
-        return
-    pairs = [
-        {"pair": " × ".join(printable_text(name, 40) for name in pair), "link": share}
-        for pair, share in shares.items()
-    ]
-    noise_only_count = sum(share == 0 for share in shares.values())
-    summary = f"{noise_only_count:,} of {len(shares):,} measured pairs show noise alone."
-    summary += (
-        " In the others part of what shows is a link." if noise_only_count < len(shares) else ""
-    )
-    draw_chart_footer(summary, pd.DataFrame(pairs), "signals")
 
 
 def describe_cliques(

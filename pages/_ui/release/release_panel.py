@@ -12,12 +12,15 @@ from ..session import release_ledger
 from ..session.stakeholder_wall import text_unless_stakeholder
 from .downloads import OUTPUTS_TEXT, SCHEMA_OUTPUT_TEXT, draw_release_outputs
 from .release_job import ReleaseDesk
+from .released_views import draw_released_views
 
 
 def draw_outcome(desk: ReleaseDesk, ledger: Path | None) -> None:
     """Draw the files of the desk's release, or why there are none, and the way to another one."""
     if desk.released:
-        draw_release_outputs(desk.job.result)  # type: ignore[union-attr]
+        files = desk.job.result  # type: ignore[union-attr]
+        draw_release_outputs(files)
+        draw_released_views(files)
     else:
         failure = desk.job.error or "The release did not happen."  # type: ignore[union-attr]
         failure_text = release_ledger.format_ledger_error(failure, ledger)

@@ -5,7 +5,7 @@ when.
 from dataclasses import replace
 
 from dpcore import Budget, Marginals, QueryRelease
-from dpcore.accuracy.intervals.independence_test import excess_dependence, run_independence_test
+from dpcore.accuracy.intervals.independence_test import run_independence_test
 from dpcore.accuracy.intervals.unbiased_tables import unbiased_tables
 from tests.accuracy.intervals.linked_tables import count_rejections, joint
 from tests.small_problems import (
@@ -45,14 +45,6 @@ def test_a_link_is_found_and_none_invented(told):
     assert "shows no link between d and b" in none.words
     assert run_independence_test(told, ("b", "a"), 20_000).statistic == approx(found.statistic)
     assert run_independence_test(replace(told, laplace=True), ("a", "b"), 20_000).p_value <= 0.01
-
-
-def test_the_share_of_a_pairs_table_that_is_a_link(told):
-    found = excess_dependence(told, 20_000)
-    assert list(found) == [("a", "b"), ("b", "d")]
-    assert found["a", "b"] > 0.9
-    assert 0 <= found["b", "d"] < 0.3
-    assert excess_dependence(told, 50)["a", "b"] < found["a", "b"]  # of few rows chance makes more
 
 
 def test_where_nothing_was_measured_it_says_so(told):
