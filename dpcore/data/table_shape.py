@@ -49,11 +49,15 @@ class Doubt:
 
 @frozen
 class ShapeGuess:
-    """A guess at the format of a file, with its doubts, and its first lines as they were read."""
+    """A guess at the format of a file, with its doubts, and its lines as they were read.
+
+    `preview` are the first lines, `left_out` those at the end that are taken for totals or notes.
+    """
 
     format: TextFormat
     doubts: tuple[Doubt, ...] = ()
     preview: tuple[Texts, ...] = ()
+    left_out: tuple[Texts, ...] = ()
 
 
 def guess_lines(
@@ -83,7 +87,8 @@ def guess_lines(
             doubts.append(Doubt("skip_end", text, {"skip_end": 0}))
         format = replace(format, skip_end=skip_end)
     preview = tuple(tuple(line) for line in lines[:PREVIEW_LINES])
-    return ShapeGuess(format, tuple(doubts), preview)
+    left_out = tuple(tuple(line) for line in end[max(0, len(end) - format.skip_end) :])
+    return ShapeGuess(format, tuple(doubts), preview, left_out)
 
 
 def empty_unnamed_columns(frame: pd.DataFrame) -> Texts:
@@ -138,7 +143,8 @@ def _guess_header(lines: Sequence[Line]) -> tuple[int | str, list[Doubt]]:
         return NO_HEADER, [Doubt("header", text, {"header": first + 1})]
     if position == 0:
         return FIRST_LINE, []
-    text = f"line {place + 1} is read as the names; the lines above it look like a title"
+    above = "the line above it looks" if position == 1 else "the lines above it look"
+    text = f"line {place + 1} is read as the names; {above} like a title"
     kind = "title"
     if len(_filled(lines[places[position - 1]])) > 1:
         text = f"line {place + 1} is read as the names, the line above it as groups of them"

@@ -450,7 +450,10 @@ def _store_privacy_unit(identity: str) -> None:
         return
     person = st.session_state[PERSON_KEY_PREFIX + identity]
     max_rows = st.session_state.get(MAX_ROWS_KEY_PREFIX + identity, current.unit.most_rows)
-    current.set_privacy_unit(PrivacyUnit() if person is None else PrivacyUnit(person, max_rows))
+    unit = PrivacyUnit() if person is None else PrivacyUnit(person, max_rows)
+    if unit != current.unit:
+        session().history.store_change(current)
+        current.set_privacy_unit(unit)
 
 
 def must_hide_schema(current: Table) -> bool:

@@ -14,7 +14,7 @@ import pandas as pd
 
 from dpcore import Domain, InputError, PrivacyUnit, domain_from_json, domain_to_json
 from dpcore.core.job import StatusCallback
-from dpcore.core.types import Texts, ignore_progress
+from dpcore.core.types import Json, Texts, ignore_progress
 from dpcore.data.sources.gathered_counts import GatheredCounts
 from dpcore.data.sources.source import Source
 from dpcore.data.table_shape import Doubt
@@ -90,7 +90,9 @@ class Table:
     counts: CountsByColumns = field(default_factory=dict)
     text_format: TextFormat = DEFAULT_TEXT_FORMAT
     doubts: tuple[Doubt, ...] = ()  # about how the file was read
+    stated_format: Json = field(default_factory=dict)  # what a person said of the file so far
     first_lines: tuple[Texts, ...] = ()  # as they were read, where that was guessed
+    last_lines: tuple[Texts, ...] = ()  # those that are left out at the end
     sha256: str = ""  # of the bytes of the file it was read from, by which a ledger knows it
     partial_schema: PartialSchema | None = None
     trial: SchemaTrial | None = None
@@ -112,6 +114,23 @@ class Table:
         clone.origins = dict(self.origins)
         clone.encoded_by_columns = dict(self.encoded_by_columns)
         clone._column_checks = dict(self._column_checks)
+        return clone
+
+    @property
+    def statement(self) -> tuple[Any, ...]:
+        """All that a change on Data can change: the schema, where it comes from, and the rest."""
+        return (
+            self.schema,
+            self.origins,
+            self.kinds_confirmed,
+            self.unit,
+            self.stated_format,
+        )
+
+    def without_encoded_rows(self) -> "Table":
+        """Return a copy to go back to, which takes no room beside the rows that it shares."""
+        clone = self.editable_copy()
+        clone.encoded_by_columns = {}
         return clone
 
     def set_schema(

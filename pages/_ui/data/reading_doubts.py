@@ -1,0 +1,192 @@
+"""How the file in use was read: what was assumed of it, each settled by one click."""
+
+from functools import partial
+from pathlib import Path
+
+import pandas as pd
+import streamlit as st
+
+from dpcore.core.job import StatusCallback
+from dpcore.core.types import Json, Texts
+from dpcore.data.table_shape import Doubt
+from dpcore.schema.text_format import (
+    DELIMITER_NAMES,
+    ENCODING_NAMES,
+    FIRST_LINE,
+    NO_HEADER,
+    SPACES_BETWEEN_COLUMNS,
+)
+
+from ..components import inline_container
+from ..jobs.table_changes import UPLOAD_PROBLEM_KEY, start_schema_change
+from ..session import Table, escape_markdown, printable_text, whole_table
+from . import server_tables
+from .file_reading import start_reading_upload
+
+FILE_GONE_TEXT = "The file is no longer at hand. Choose it again."
+MAX_DOUBT_CHARS = 400
+MAX_DOUBTS_SHOWN = 3  # questions at once
+PREVIEW_HEIGHT = 260  # pixels
+LINE_BREAK_TEXTS = {False: "Read each line as a row", True: "Allow line breaks inside values"}
+FORMAT_CHOICES = (
+    ("encoding", "Read as {}", ENCODING_NAMES),
+    ("delimiter", "Separate by {}", DELIMITER_NAMES),
+    ("line_breaks", "{}", LINE_BREAK_TEXTS),
+)
+READ_AS = "read as"  # the column of the preview that says what each line was taken for
+NAMES_LINE = "names"
+ROW_LINE = "row"
+LEFT_OUT_LINE = "left out"
+
+
+def open_doubts(current: Table) -> list[Doubt]:
+    """Return the doubts that could be answered otherwise, and that a person has not settled."""
+    return [
+        doubt
+        for doubt in current.doubts
+        if doubt.statement and not set(doubt.statement) & set(current.stated_format)
+    ]
+
+
+def draw_reading_doubts(current: Table) -> None:
+    """Draw what was assumed of the file's shape, with one click to confirm or change each.
+
+    Beside it are the file's first lines as they were read, and those left out at its end.
+    """
+    doubts = open_doubts(current)
+    if not doubts:
+        return
+    with st.container(border=True, key="reading-doubts"):
+        questions, preview = st.columns([1, 1], gap="medium")
+        with questions:
+            noun = "question" if len(doubts) == 1 else "questions"
+            st.markdown(f"**{len(doubts)} {noun} about the file**")
+            for doubt in doubts[:MAX_DOUBTS_SHOWN]:
+                _draw_doubt(doubt)
+            if len(doubts) > MAX_DOUBTS_SHOWN:
+                st.caption(f"{len(doubts) - MAX_DOUBTS_SHOWN} more after these.")
+        if current.first_lines:
+            preview.dataframe(
+                _preview_lines(current),
+                height=PREVIEW_HEIGHT,
+                alt="The file's first lines as they were read, and those left out at its end.",
+            )
+
+
+def _draw_doubt(doubt: Doubt) -> None:
+    """Draw one assumption in a sentence, with a button that confirms it and one that does not."""
+    line = printable_text(doubt.text, MAX_DOUBT_CHARS)
+    text = escape_markdown(line, MAX_DOUBT_CHARS)
+    st.markdown(f"{text[:1].upper()}{text[1:]}.")
+    with inline_container(key=f"doubt-{doubt.kind}"):
+        st.button("Yes, right", key=f"right-{doubt.kind}", on_click=_confirm_doubt, args=(doubt,))
+        st.button(
+            reading_text(doubt.statement),
+            key=f"other-{doubt.kind}",
+            on_click=_read_again,
+            args=(doubt.statement,),
+        )
+
+
+def _confirm_doubt(doubt: Doubt) -> None:
+    start_schema_change(partial(_state_as_read, doubt))
+
+
+def _state_as_read(doubt: Doubt, target: Table, _progress: StatusCallback) -> None:
+    """State the settings of the file that a doubt is about as they were guessed."""
+    names = {*doubt.statement, *({"delimiter"} if doubt.kind == "sep_line" else ())}
+    settings = {name: getattr(target.text_format, name) for name in names}
+    if not settings.get("delimiter"):  # shown by the header, or spaces
+        settings.pop("delimiter", None)
+    target.stated_format = {**target.stated_format, **settings}
+
+
+def _preview_lines(current: Table) -> pd.DataFrame:
+    """Return the file's first lines and those left out at its end, each with how it was read."""
+    lines = [*current.first_lines]
+    labels = [*map(str, range(1, len(lines) + 1))]
+    kinds = _line_kinds(current)
+    if current.last_lines:
+        ends = range(len(current.last_lines) - 1, -1, -1)
+        lines += [("…",), *current.last_lines]
+        labels += ["…", *(f"{place} before last" if place else "last" for place in ends)]
+        kinds += ["", *(LEFT_OUT_LINE for _ in ends)]
+    frame = pd.DataFrame(lines).fillna("").map(lambda cell: printable_text(str(cell)))
+    frame.columns = [str(place) for place in range(1, len(frame.columns) + 1)]
+    frame.insert(0, READ_AS, kinds)
+    frame.index = pd.Index(labels, name="line")
+    return frame
+
+
+def _line_kinds(current: Table) -> list[str]:
+    """Return for each of the file's first lines what it was read as."""
+    lines: list[Texts] = [*current.first_lines]
+    header = current.text_format.header
+    if header == NO_HEADER:
+        return [ROW_LINE for _ in lines]
+    if header == FIRST_LINE:
+        filled = [place for place, line in enumerate(lines, start=1) if any(map(str.strip, line))]
+        header = filled[0] if filled else 1
+    kinds = []
+    for place in range(1, len(lines) + 1):
+        if place < int(header):
+            kinds.append(LEFT_OUT_LINE)
+        else:
+            kinds.append(NAMES_LINE if place == header else ROW_LINE)
+    return kinds
+
+
+def draw_format_choices(current: Table) -> None:
+    """Draw buttons that read a text file again in another format, one click each."""
+    st.caption(
+        "If that is wrong, one click reads the file again. Its columns are then guessed anew."
+    )
+    with st.container(horizontal=True):
+        for name, label, text_by_value in FORMAT_CHOICES:
+            for value in (
+                value for value in text_by_value if value != getattr(current.text_format, name)
+            ):
+                button_text = label.format(text_by_value[value])
+                st.button(
+                    button_text,
+                    key=f"again-{button_text}",
+                    on_click=_read_again,
+                    args=({name: value},),
+                )
+
+
+def reading_text(settings: Json) -> str:
+    """Return what a click does that reads a file with these settings, in words."""
+    if "header" in settings:
+        return f"No, line {settings['header']} holds the names"
+    if "skip_end" in settings:
+        return "No, leave no line out"
+    if "sheet" in settings:
+        return f"Take the sheet {escape_markdown(printable_text(settings['sheet']), 60)}"
+    if "encoding" in settings:
+        return f"Read as {ENCODING_NAMES.get(settings['encoding'], settings['encoding'])}"
+    if settings.get("delimiter"):
+        return f"Separate by {DELIMITER_NAMES[settings['delimiter']]}"
+    return "No, spaces are part of the values"
+
+
+def _read_again(settings: Json) -> None:
+    """Read the file in use once more, with some settings of its format stated otherwise.
+
+    What a person has not stated so far is guessed anew.
+    """
+    current = whole_table()
+    stated = {**current.stated_format, **settings}
+    if settings.get("delimiter") and stated.get("spaces") == SPACES_BETWEEN_COLUMNS:
+        del stated["spaces"]
+    uploaded = st.session_state.get("upload")
+    keys = (server_tables.PATH_WIDGET_KEY, server_tables.FILE_WIDGET_KEY)
+    matching_keys = [
+        key for key in keys if Path(st.session_state.get(key) or "").name == current.name
+    ]
+    if getattr(uploaded, "name", None) == current.name:
+        start_reading_upload(uploaded.name, uploaded, stated)
+    elif matching_keys:
+        server_tables.start_reading_server_table(matching_keys[0], stated)
+    else:
+        st.session_state[UPLOAD_PROBLEM_KEY] = FILE_GONE_TEXT
