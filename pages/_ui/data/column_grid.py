@@ -37,6 +37,7 @@ from .column_entries import (
     grid_cells,
     grid_column_names,
 )
+from .reading_doubts import BARS_KEY
 
 MEASURE_ACTION = "Measure privately"
 USE_ACTION = "Use it"
@@ -141,7 +142,7 @@ def _draw_switches() -> tuple[bool, bool]:
     shows_bars = switches.toggle(
         "Show how often values occur",
         True,
-        key="first-values",
+        key=BARS_KEY,
         persist_state="session",
         help="Small charts of real values. Switch them off before you bring a table that you "
         "must not look at.",

@@ -1,5 +1,6 @@
 """How the file in use was read: what was assumed of it, each settled by one click."""
 
+from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 
@@ -19,14 +20,17 @@ from dpcore.schema.text_format import (
 
 from ..components import inline_container
 from ..jobs.table_changes import UPLOAD_PROBLEM_KEY, start_schema_change
-from ..session import Table, escape_markdown, printable_text, whole_table
+from ..session import Table, escape_markdown, printable_text, session, whole_table
 from . import server_tables
 from .file_reading import start_reading_upload
 
 FILE_GONE_TEXT = "The file is no longer at hand. Choose it again."
 MAX_DOUBT_CHARS = 400
 MAX_DOUBTS_SHOWN = 3  # questions at once
-PREVIEW_HEIGHT = 260  # pixels
+BARS_KEY = "first-values"  # of the switch by which a person says not to look at the table
+FIRST_LINES_HEIGHT = 212  # pixels
+LAST_LINES_HEIGHT = 142
+MAX_LAST_LINES = 4  # that are seen without scrolling
 LINE_BREAK_TEXTS = {False: "Read each line as a row", True: "Allow line breaks inside values"}
 FORMAT_CHOICES = (
     ("encoding", "Read as {}", ENCODING_NAMES),
@@ -57,20 +61,49 @@ def draw_reading_doubts(current: Table) -> None:
     if not doubts:
         return
     with st.container(border=True, key="reading-doubts"):
-        questions, preview = st.columns([1, 1], gap="medium")
+        questions, preview = st.columns(2, gap="medium")
+        with preview:
+            shows_lines = _draw_first_lines(current)
         with questions:
             noun = "question" if len(doubts) == 1 else "questions"
             st.markdown(f"**{len(doubts)} {noun} about the file**")
             for doubt in doubts[:MAX_DOUBTS_SHOWN]:
                 _draw_doubt(doubt)
+                if shows_lines and "skip_end" in doubt.statement:
+                    _draw_last_lines(current)
             if len(doubts) > MAX_DOUBTS_SHOWN:
                 st.caption(f"{len(doubts) - MAX_DOUBTS_SHOWN} more after these.")
-        if current.first_lines:
-            preview.dataframe(
-                _preview_lines(current),
-                height=PREVIEW_HEIGHT,
-                alt="The file's first lines as they were read, and those left out at its end.",
-            )
+
+
+def _draw_first_lines(current: Table) -> bool:
+    """Draw the file's first lines as they were read; return whether they are unfolded.
+
+    They are folded for a person who does not look at the table.
+    """
+    is_looked_at = bool(st.session_state.get(BARS_KEY, True))
+    lines = st.expander(
+        "The file's first lines", is_looked_at, key="file-lines", on_change="rerun", type="compact"
+    )
+    if not lines.open:
+        return False
+    session().mark_viewed(current)
+    first_lines = _lines_frame(current.first_lines)
+    first_lines.insert(0, READ_AS, _line_kinds(current))
+    first_lines.index = pd.RangeIndex(1, len(first_lines) + 1, name="line")
+    lines.dataframe(
+        first_lines, height=FIRST_LINES_HEIGHT, alt="The file's first lines as they were read."
+    )
+    return True
+
+
+def _draw_last_lines(current: Table) -> None:
+    """Draw the lines left out at the file's end."""
+    st.dataframe(
+        _lines_frame(current.last_lines),
+        hide_index=True,
+        height="content" if len(current.last_lines) < MAX_LAST_LINES else LAST_LINES_HEIGHT,
+        alt="The lines left out at the file's end.",
+    )
 
 
 def _draw_doubt(doubt: Doubt) -> None:
@@ -101,21 +134,10 @@ def _state_as_read(doubt: Doubt, target: Table, _progress: StatusCallback) -> No
     target.stated_format = {**target.stated_format, **settings}
 
 
-def _preview_lines(current: Table) -> pd.DataFrame:
-    """Return the file's first lines and those left out at its end, each with how it was read."""
-    lines = [*current.first_lines]
-    labels = [*map(str, range(1, len(lines) + 1))]
-    kinds = _line_kinds(current)
-    if current.last_lines:
-        ends = range(len(current.last_lines) - 1, -1, -1)
-        lines += [("…",), *current.last_lines]
-        labels += ["…", *(f"{place} before last" if place else "last" for place in ends)]
-        kinds += ["", *(LEFT_OUT_LINE for _ in ends)]
-    frame = pd.DataFrame(lines).fillna("").map(lambda cell: printable_text(str(cell)))
-    frame.columns = [str(place) for place in range(1, len(frame.columns) + 1)]
-    frame.insert(0, READ_AS, kinds)
-    frame.index = pd.Index(labels, name="line")
-    return frame
+def _lines_frame(lines: Sequence[Texts]) -> pd.DataFrame:
+    """Return lines of a file with a column for each of their values."""
+    frame = pd.DataFrame([*lines]).fillna("").map(lambda cell: printable_text(str(cell)))
+    return frame.set_axis([str(place) for place in range(1, len(frame.columns) + 1)], axis=1)
 
 
 def _line_kinds(current: Table) -> list[str]:
