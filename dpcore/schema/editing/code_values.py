@@ -255,10 +255,7 @@ def _with_inner_bin(entry: Json, edges: list[float], code: float) -> list[float]
 def _without_inner_bin(entry: Json, edges: list[float], code: float) -> list[float]:
     """Return the edges without those around a code; whole numbers without bins keep theirs."""
     (ends,) = [ends for ends in pairwise(edges) if _is_bin_of(entry, ends, code)]
-    if _are_whole(entry):
-        removed = {edge for edge in ends if _is_half(edge)}
-    else:
-        removed = set(ends)
+    removed = {edge for edge in ends if _is_half(edge) or not _are_whole(entry)}
     return [edge for edge in edges if edge not in removed - {edges[0], edges[-1]}]
 
 

@@ -43,7 +43,13 @@ from ..session import (
 from ..session.current_table import sync_widget_value
 from ..session.table import MAX_ROWS_OF_PERSON
 from . import grid_edits
-from .column_grid import IDENTIFIER_TEXTS, MEASURE_ACTION, USE_ACTION, start_column_action
+from .column_grid import (
+    EDIT_ACTION,
+    IDENTIFIER_TEXTS,
+    MEASURE_ACTION,
+    USE_ACTION,
+    start_column_action,
+)
 from .schema_measurement import predict_hidden_rows_of_columns
 
 MEASURE_HELP = (
@@ -302,6 +308,9 @@ def optional_decisions(current: Table) -> Iterator[Decision]:
     names_any_case = [
         name for name in listed_names if ANY_CASE in current.column_guess(name).other_readings
     ]
+    names_with_merges = [
+        n for n in listed_names if current.suggested_merges(n) and n not in names_any_case
+    ]
     for contents, action_by_label, names in (
         (
             "dates, which are too detailed",
@@ -321,6 +330,11 @@ def optional_decisions(current: Table) -> Iterator[Decision]:
             "values that differ only in case or spaces",
             {repairs.FIX_LABELS[repairs.MERGE_SPELLINGS]: repairs.MERGE_SPELLINGS},
             names_any_case,
+        ),
+        (
+            "values that may be the same",
+            {"Look at them": EDIT_ACTION},
+            names_with_merges,
         ),
         (
             f"words for missing ({join_first_printable_texts(sorted(missing_words), 40)})",
