@@ -7,6 +7,7 @@ import streamlit as st
 
 from pages._ui.components import draw_heading, draw_table_header
 from pages._ui.data import (
+    constraint_editor,
     decisions,
     public_view,
     reading_doubts,
@@ -63,7 +64,7 @@ with rows_tab:
             draw_policy_counts(current)
 with constraints_tab:
     if not is_schema_hidden:
-        table_choice.draw_constraints_editor(current)
+        constraint_editor.draw_constraint_editor(current)
 with forecasts_tab:
     if is_ready and forecasts_tab.open:
         draw_forecasts(current)

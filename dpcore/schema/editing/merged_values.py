@@ -63,7 +63,10 @@ def merge_stated_values(entry: Json) -> Json:
 
 
 def without_contradictions(entry: Json) -> Json:
-    """Return an entry whose "same" says nothing of what its values list: values were typed."""
+    """Return an entry in which "same" and codes say nothing of what its values list.
+
+    So it is with values that were typed: they count more than what was said before.
+    """
     keys = {_key(entry, value) for value in entry.get("values") or ()}
     same = {
         value: [text for text in texts if _key(entry, text) not in keys]
@@ -71,8 +74,10 @@ def without_contradictions(entry: Json) -> Json:
         if _key(entry, value) in keys
     }
     same = {value: texts for value, texts in same.items() if texts}
-    changed = {key: part for key, part in entry.items() if key != "same"}
-    return changed | ({"same": same} if same else {})
+    codes = [code for code in entry.get("missing_codes") or () if _key(entry, code) not in keys]
+    changed = {key: part for key, part in entry.items() if key not in ("same", "missing_codes")}
+    changed |= {"same": same} if same else {}
+    return changed | ({"missing_codes": codes} if codes else {})
 
 
 def merged_texts(entry: Json) -> dict[str, list[str]]:

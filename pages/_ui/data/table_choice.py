@@ -21,15 +21,13 @@ from ..jobs.table_changes import (
 )
 from ..session import (
     Table,
-    escape_markdown,
     is_public_host,
-    printable_text,
     server_label,
     session,
     visible_table,
     whole_table,
 )
-from ..session.current_table import SAMPLES, sync_widget_value, use_sample
+from ..session.current_table import SAMPLES, use_sample
 from ..session.session import forget_table
 from . import server_tables
 from .file_reading import start_reading_upload
@@ -46,20 +44,6 @@ IN_PARTS_STORAGE_TEXT = (
     "This table stays where it lies on {here}. Its first rows and its counts are kept in memory "
     "for "
     "this session. They go within two minutes after you close the tab."
-)
-WRITTEN_KEY = (
-    "_constraints-written"  # what the table said when it was written into the field, and into which
-)
-CONSTRAINTS_EXAMPLE = (
-    '[{"order": ["first_year", "last_year"]}, {"impossible": {"age": {"to": '
-    '14}, "married": "yes"}}]'
-)
-CONSTRAINTS_HELP = (
-    'What everybody knows: {"order": ["start", "end"]}, numbers that never fall; {"impossible": '
-    '{"age": {"to": 14}, '
-    '"married": "yes"}}, values that never occur together; {"within": ["city", "county"], '
-    '"which": {"Lyon": "Rhône"}}. '
-    "No synthetic row breaks one. A real row that does is counted as it is."
 )
 
 
@@ -177,46 +161,3 @@ def draw_schema_download(current: Table) -> None:
     st.download_button(
         "Save (schema.json)", text, "schema.json", "application/json", on_click="ignore"
     )
-
-
-def draw_constraints_editor(current: Table) -> None:
-    """Draw an editor for the constraints (combinations that cannot occur), as a JSON list."""
-    key = f"constraints-{current.identity}"
-    if key not in st.session_state or st.session_state.get(WRITTEN_KEY) != (
-        key,
-        current.constraints,
-    ):
-        # not what was refused: a person goes on from there
-        sync_widget_value(key, _format_constraints(current.constraints))
-        st.session_state[WRITTEN_KEY] = key, current.constraints
-    st.text_area(
-        "Impossible combinations: constraints, as a JSON list",
-        height="content",
-        key=key,
-        placeholder=CONSTRAINTS_EXAMPLE,
-        help=CONSTRAINTS_HELP,
-        on_change=_store_constraints,
-        args=(key,),
-    )
-    if current.domain is not None and current.domain.constraints:
-        constraints_text = printable_text(
-            "; ".join(c.description for c in current.domain.constraints)
-        )
-        st.caption(escape_markdown(f"Impossible combinations: {constraints_text}.", 400))
-
-
-def _store_constraints(key: str) -> None:
-    try:
-        constraints = json.loads(st.session_state[key] or "[]")
-    except (json.JSONDecodeError, RecursionError) as error:
-        store_schema_problem(
-            whole_table(), f"the constraints are no JSON list: {getattr(error, 'msg', 'too deep')}"
-        )
-    else:
-        start_schema_change(lambda target, _: target.set_constraints(constraints))
-
-
-def _format_constraints(constraints: list[Any]) -> str:
-    """Return the constraints as JSON text with one constraint per line."""
-    lines = (json.dumps(constraint, ensure_ascii=False) for constraint in constraints)
-    return "[" + ",\n ".join(lines) + "]" if constraints else ""

@@ -31,8 +31,6 @@ EDITOR_KEY = "_edited-values"  # the column whose values are edited, and its tab
 MAX_LINE_CHARS = 200
 MAX_GROUPS_SHOWN = 8  # suggestions at once
 NEW_CODE_KEY = "new-code-"
-MERGED_KEY = "merged-values-"
-NAME_KEY = "merged-name-"
 
 
 def can_edit_values(entry: object) -> bool:
@@ -134,12 +132,12 @@ def _draw_own_merge(name: str, entry: dict[str, Any]) -> None:
     values = [*map(canonical_text_of_value, entry["values"])]
     if len(values) < 2:
         return
-    texts_key = MERGED_KEY + name
+    key = f"{name}-{hash(tuple(values))}"  # other values, other lists
     with st.container(horizontal=True, vertical_alignment="bottom", key="own-merge"):
         texts = st.multiselect(
             "Values that are the same",
             values,
-            key=texts_key,
+            key=f"merged-{key}",
             format_func=printable_text,
             persist_state="session",
             width=380,
@@ -147,7 +145,7 @@ def _draw_own_merge(name: str, entry: dict[str, Any]) -> None:
         value = st.selectbox(
             "Count them as",
             texts or values[:1],
-            key=NAME_KEY + name,
+            key=f"merged-name-{key}-{hash(tuple(texts))}",
             format_func=printable_text,
             persist_state="session",
             disabled=len(texts) < 2,
@@ -157,7 +155,7 @@ def _draw_own_merge(name: str, entry: dict[str, Any]) -> None:
             "Count as one",
             key="own-merge-button",
             disabled=len(texts) < 2,
-            on_click=_merge_chosen,
+            on_click=_merge,
             args=(name, value, tuple(texts)),
         )
 
@@ -203,11 +201,6 @@ def _draw_codes(current: Table, name: str, entry: dict[str, Any]) -> None:
 
 def _code_text(code: Code) -> str:
     return code if isinstance(code, str) else f"{code:g}"
-
-
-def _merge_chosen(name: str, value: str, texts: tuple[str, ...]) -> None:
-    st.session_state[MERGED_KEY + name] = []
-    _merge(name, value, texts)
 
 
 def _merge(name: str, value: str, texts: tuple[str, ...]) -> None:

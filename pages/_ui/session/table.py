@@ -136,6 +136,7 @@ class Table:
             self.kinds_confirmed,
             self.unit,
             self.stated_format,
+            self.trial,
         )
 
     def without_encoded_rows(self) -> "Table":
