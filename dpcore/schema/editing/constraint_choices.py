@@ -77,8 +77,8 @@ def constraint_in_words(constraint: object) -> str:
         within = constraint.get("within")
         which = constraint.get("which")
         if isinstance(within, list) and isinstance(which, Mapping):
-            pairs = [f"{value} only with {_values_in_words(v)}" for value, v in which.items()]
-            return f"{' within '.join(map(str, within))}: {'; '.join(pairs)}"
+            pairs = [f"{value} with {_values_in_words(v)}" for value, v in which.items()]
+            return f"only together, {' and '.join(map(str, within))}: {'; '.join(pairs)}"
     return json.dumps(constraint, ensure_ascii=False)
 
 

@@ -27,6 +27,8 @@ WORDS_BY_MEANING = [frozenset(line.split()) for line in MEANINGS]
 YES_NO = (0, 1)
 SEXES = (2, 3)
 MIN_BEGINNING = 3  # letters of a value that another one begins with
+MIN_WORD = 3  # letters of a word that says what a column is about
+MAX_OTHER_WORDS = 2  # beside words of yes and no, or of sexes
 MIN_GROUP = 2
 MAX_COMPARED_VALUES = 1000  # of one column
 SIGNS_AT_END = "+-−#*"  # that tell values apart, as B+ and B-
@@ -115,10 +117,15 @@ def _root(parents: dict[str, str], key: str) -> str:
 
 
 def _same_meanings(keys: list[str]) -> list[tuple[str, str]]:
-    """Return pairs of keys of one meaning, where all keys are of yes and no, or of sexes."""
+    """Return pairs of keys of one meaning, where nearly all keys are of yes and no, or of sexes.
+
+    Others may stand beside whole words, as `unknown` beside `Male`, and not beside letters alone.
+    """
     for meanings in (SEXES, YES_NO):
         words = frozenset().union(*(WORDS_BY_MEANING[i] for i in meanings))
-        if not set(keys) <= words:
+        others = set(keys) - words
+        has_whole_word = any(len(key) >= MIN_WORD for key in words.intersection(keys))
+        if others and (len(others) > MAX_OTHER_WORDS or not has_whole_word):
             continue
         pairs = []
         for i in meanings:

@@ -35,7 +35,8 @@ def draw_constraint_editor(current: Table) -> None:
     for position, constraint in enumerate(current.constraints):
         words = printable_text(constraint_choices.constraint_in_words(constraint), MAX_WORDS_CHARS)
         with inline_container(key=f"constraint-{position}"):
-            st.markdown(escape_markdown(words, MAX_WORDS_CHARS), width="content")
+            text = escape_markdown(words[:1].upper() + words[1:], MAX_WORDS_CHARS)
+            st.markdown(text, width="content")
             st.button(
                 "Remove",
                 key=f"remove-constraint-{position}",
