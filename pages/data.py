@@ -63,7 +63,7 @@ with rows_tab:
             draw_heading("Missing and out of range")
             draw_policy_counts(current)
 with constraints_tab:
-    if not is_schema_hidden:
+    if constraints_tab.open and not is_schema_hidden:
         constraint_editor.draw_constraint_editor(current)
 with forecasts_tab:
     if is_ready and forecasts_tab.open:

@@ -79,9 +79,11 @@ def test_typed_values_count_more_than_what_was_merged_before():
 def test_values_filled_in_from_the_data_leave_merged_ones_out():
     cells = pd.Series(["M", "m", "Male", "F"] * 5)
     entry = {"kind": "categorical", "same": {"Male": ["M", "m"]}}
-    assert repairs.repair_column("a", cells, entry, repairs.FILL_IN)["values"] == ["F", "Male"]
+    filled_in = repairs.repair_column("a", cells, entry, repairs.FILL_IN)
+    assert filled_in == entry | {"values": ["F", "Male"]}
     entry = {**categorical("Male"), "same": {"Male": ["M", "m"]}}
-    assert repairs.repair_column("a", cells, entry, repairs.ADD_VALUES)["values"] == ["Male", "F"]
+    added = repairs.repair_column("a", cells, entry, repairs.ADD_VALUES)
+    assert added == entry | {"values": ["Male", "F"]}
 
 
 def test_suggestions_name_listed_values_and_leave_out_what_is_merged_or_missing():

@@ -54,6 +54,7 @@ Two examples:
 import json
 from argparse import Namespace
 from io import BytesIO
+from itertools import chain
 from typing import Any
 
 import pandas as pd
@@ -183,7 +184,7 @@ def _merge_notes(entry: Json, cells: pd.Series) -> list[str]:
     merges = suggest_merges_of_column(entry, cells)
     if not merges:
         return []
-    texts = ", ".join(repr(text) for group in merges.values() for text in group)
+    texts = ", ".join(map(repr, chain.from_iterable(merges.values())))
     statement = json.dumps({"same": merges}, ensure_ascii=False)[1:-1]
     return [f"values that may be the same: add {statement}, and take {texts} out of its values"]
 

@@ -120,8 +120,9 @@ def _without_own_value(entry: Json, code: Code, candidates: Collection[Code]) ->
         values = entry.get("values")
         if not isinstance(values, list):
             return entry
-        kept = [value for value in values if canonical_text_of_value(value) != text]
-        return entry | {"values": kept}
+        return entry | {
+            "values": [value for value in values if canonical_text_of_value(value) != text]
+        }
     if isinstance(code, str) or not own_codes_of(entry, [code]):
         return entry
     base, outer_codes = _split_range(entry, [*candidates, code])

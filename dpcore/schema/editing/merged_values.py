@@ -24,8 +24,9 @@ def merge_values(entry: Json, value: str, texts: Iterable[str]) -> Json:
         same.setdefault(target, []).extend(
             text for text in old_texts if target == value or _key(entry, text) not in merged
         )
-    known = {_key(entry, text) for text in same.get(value, [])}
-    same.setdefault(value, []).extend(text for key, text in merged.items() if key not in known)
+    group = same.setdefault(value, [])
+    old_keys = {_key(entry, text) for text in group}
+    group.extend(text for key, text in merged.items() if key not in old_keys)
     values = [old for old in entry.get("values") or () if _key(entry, old) not in merged]
     if value_key not in {_key(entry, old) for old in values}:
         values.append(value)
@@ -43,10 +44,10 @@ def split_value(entry: Json, value: str) -> Json:
     """
     same = merged_texts(entry)
     texts = same.pop(value, [])
-    values = list(entry.get("values") or ())
+    values: list[object] = list(entry.get("values") or ())
     was_in_order = _are_in_natural_order(values)
-    place = [_key(entry, old) for old in values].index(_key(entry, value)) + 1
-    values[place:place] = texts
+    position = [_key(entry, old) for old in values].index(_key(entry, value)) + 1
+    values[position:position] = texts
     if was_in_order:
         values.sort(key=lambda old: natural_sort_key(canonical_text_of_value(old)))
     changed = {key: part for key, part in entry.items() if key != "same"} | {"values": values}

@@ -5,6 +5,7 @@ They follow from the values alone, and a person confirms them as `same` in the s
 
 import re
 from collections.abc import Mapping
+from itertools import chain
 
 import pandas as pd
 
@@ -49,14 +50,10 @@ def suggest_merges_of_column(entry: Json, cells: pd.Series) -> dict[str, list[st
     is_complete = entry.get("out_of_range", "refuse") != "refuse"  # what is not listed is (other)
     texts = [canonical_text_of_value(value) for value in values]
     value_by_key = {category_of_cell(text, reading): text for text in texts}
-    same = merged_texts(entry)
-    skipped = {
-        *missing_texts_of_reading(reading),
-        *(category_of_cell(text, reading) for group in same.values() for text in group),
-        *(
-            category_of_cell(canonical_text_of_value(code), reading)
-            for code in missing_codes_of(entry)
-        ),
+    codes = map(canonical_text_of_value, missing_codes_of(entry))
+    merged = chain.from_iterable(merged_texts(entry).values())
+    skipped = missing_texts_of_reading(reading) | {
+        category_of_cell(text, reading) for text in (*merged, *codes)
     }
     cell_counts: dict[str, int] = {}
     for text, count in zip(*count_texts(cells), strict=True):

@@ -33,9 +33,11 @@ def draw_constraint_editor(current: Table) -> None:
     """Draw the combinations that cannot occur, and the lists from which one is chosen."""
     st.caption(CONSTRAINTS_HELP)
     for position, constraint in enumerate(current.constraints):
-        words = printable_text(constraint_choices.constraint_in_words(constraint), MAX_WORDS_CHARS)
+        sentence = printable_text(
+            constraint_choices.constraint_in_words(constraint), MAX_WORDS_CHARS
+        )
         with inline_container(key=f"constraint-{position}"):
-            text = escape_markdown(words[:1].upper() + words[1:], MAX_WORDS_CHARS)
+            text = escape_markdown(sentence[:1].upper() + sentence[1:], MAX_WORDS_CHARS)
             st.markdown(text, width="content")
             st.button(
                 "Remove",
@@ -76,7 +78,7 @@ def _draw_order_choice(columns: Sequence[Column]) -> None:
         st.caption("There are less than two columns of numbers.")
         return
     with st.container(horizontal=True, vertical_alignment="bottom", key="order-choice"):
-        chosen = st.multiselect(
+        choice = st.multiselect(
             "Columns, from the smallest number to the largest",
             names,
             key=f"{KEY_PREFIX}order-{hash(names)}",
@@ -87,28 +89,28 @@ def _draw_order_choice(columns: Sequence[Column]) -> None:
         st.button(
             "Add it",
             key="add-order",
-            disabled=len(chosen) < 2,
+            disabled=len(choice) < 2,
             on_click=_add_constraint,
-            args=({"order": [*chosen]},),
+            args=({"order": [*choice]},),
         )
 
 
 def _draw_value_choice(columns: Sequence[Column], kind: str) -> None:
     """Draw a list of columns and one of values, twice, and the button that adds the choice."""
-    chosen: list[Column] = []
+    choice: list[Column] = []
     codes: list[list[int]] = []
     with st.container(horizontal=True, vertical_alignment="bottom", key="value-choice"):
         for position, label in enumerate(("Column", "Other column")):
             column = _draw_column_choice(columns, position, label)
-            chosen.append(column)
+            choice.append(column)
             codes.append(_draw_values(column, position))
-        is_complete = chosen[0].name != chosen[1].name and all(codes)
+        is_complete = choice[0].name != choice[1].name and all(codes)
         st.button(
             "Add it",
             key="add-combination",
             disabled=not is_complete,
             on_click=_add_choice,
-            args=(kind, [column.name for column in chosen], codes),
+            args=(kind, [column.name for column in choice], codes),
         )
 
 
@@ -166,12 +168,12 @@ def _apply_choice(
 ) -> None:
     """Add the chosen combination to the schema, unless it is there."""
     columns = {column.name: column for column in _choosable_columns(target)}
-    chosen = [columns[name] for name in names if name in columns]
+    choice = [columns[name] for name in names if name in columns]
     constraints = target.constraints
     if kind == ONLY_WITH:
-        target.set_constraints(constraint_choices.allowed_combination(chosen, codes, constraints))
+        target.set_constraints(constraint_choices.allowed_combination(choice, codes, constraints))
         return
-    constraint = constraint_choices.impossible_combination(chosen, codes)
+    constraint = constraint_choices.impossible_combination(choice, codes)
     if constraint not in constraints:
         target.set_constraints([*constraints, constraint])
 

@@ -137,7 +137,7 @@ def _state_as_read(doubt: Doubt, target: Table, _progress: StatusCallback) -> No
 def _lines_frame(lines: Sequence[Texts]) -> pd.DataFrame:
     """Return lines of a file with a column for each of their values."""
     frame = pd.DataFrame([*lines]).fillna("").map(lambda cell: printable_text(str(cell)))
-    return frame.set_axis([str(place) for place in range(1, len(frame.columns) + 1)], axis=1)
+    return frame.set_axis([str(number) for number in range(1, len(frame.columns) + 1)], axis=1)
 
 
 def _line_kinds(current: Table) -> list[str]:
@@ -147,14 +147,14 @@ def _line_kinds(current: Table) -> list[str]:
     if header == NO_HEADER:
         return [ROW_LINE for _ in lines]
     if header == FIRST_LINE:
-        filled = [place for place, line in enumerate(lines, start=1) if any(map(str.strip, line))]
+        filled = [number for number, line in enumerate(lines, start=1) if any(map(str.strip, line))]
         header = filled[0] if filled else 1
     kinds = []
-    for place in range(1, len(lines) + 1):
-        if place < int(header):
+    for number in range(1, len(lines) + 1):
+        if number < int(header):
             kinds.append(LEFT_OUT_LINE)
         else:
-            kinds.append(NAMES_LINE if place == header else ROW_LINE)
+            kinds.append(NAMES_LINE if number == header else ROW_LINE)
     return kinds
 
 

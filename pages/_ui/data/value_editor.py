@@ -164,12 +164,12 @@ def _draw_codes(current: Table, name: str, entry: dict[str, Any]) -> None:
     """Draw the codes of a column and what each counts as, and a field to add one."""
     missing = code_values.missing_codes_of(entry)
     candidates = current.codes_of(name)
-    own = code_values.own_codes_of(entry, candidates)
+    own_codes = code_values.own_codes_of(entry, candidates)
     is_category = entry.get("kind") == "categorical"
     for position, code in enumerate(candidates):
         actions = {}
         if code in missing:
-            said = "counts as missing"
+            state = "counts as missing"
             if is_category or (code_values.has_range(entry) and not isinstance(code, str)):
                 own_args = (name, code, code_values.give_own_value)
                 actions["Make it a value of its own"] = (_change_code, own_args)
@@ -177,15 +177,15 @@ def _draw_codes(current: Table, name: str, entry: dict[str, Any]) -> None:
                 drop_args = (name, code, code_values.drop_code)
                 actions["No code: a number like the others"] = (_change_code, drop_args)
         else:
-            said = "is a value of its own" if code in own else "is a number like the others"
-            if is_category and code not in own:
+            state = "is a value of its own" if code in own_codes else "is a number like the others"
+            if is_category and code not in own_codes:
                 continue
             missing_args = (name, code, code_values.count_as_missing)
             actions["Count as missing"] = (_change_code, missing_args)
-            if code in own and not is_category:
+            if code in own_codes and not is_category:
                 drop_args = (name, code, code_values.drop_code)
                 actions["No code: a number like the others"] = (_change_code, drop_args)
-        _draw_line(f"**{{}}** {said}", _code_text(code), actions, f"code-{position}")
+        _draw_line(f"**{{}}** {state}", _code_text(code), actions, f"code-{position}")
     with st.container(horizontal=True, vertical_alignment="bottom", key="code-field"):
         key = NEW_CODE_KEY + name
         st.text_input(
@@ -213,8 +213,8 @@ def _apply_merge(
     name: str, value: str, texts: tuple[str, ...], target: Table, progress: StatusCallback
 ) -> None:
     entry = target.entries[name]
-    listed = {canonical_text_of_value(v) for v in entry.get("values") or ()}
-    origin = USER_INPUT if listed.issuperset([value, *texts]) else INFERRED_FROM_DATA
+    old_values = {canonical_text_of_value(v) for v in entry.get("values") or ()}
+    origin = USER_INPUT if old_values.issuperset([value, *texts]) else INFERRED_FROM_DATA
     changed = merged_values.merge_values(entry, value, texts)
     target.update_entries({name: changed}, origin, progress)
 

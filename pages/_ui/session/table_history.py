@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from .table import Table
 
 MAX_STEPS = 100  # changes that can be taken back
-MAX_READINGS = 3  # different readings of one file whose rows are kept for that
+MAX_READINGS = 3  # different readings of one file whose rows stay in memory for that
 
 
 @dataclass(eq=False)
@@ -45,11 +45,11 @@ class TableHistory:
 
     def _forget_oldest(self) -> None:
         """Forget the oldest states beyond the limits of steps and of readings."""
-        kept: list[Table] = []
+        states: list[Table] = []
         readings: set[int] = set()
         for state in reversed(self.past[-MAX_STEPS:]):
             readings.add(id(state.frame))
             if len(readings) > MAX_READINGS:
                 break
-            kept.append(state)
-        self.past = kept[::-1]
+            states.append(state)
+        self.past = states[::-1]
