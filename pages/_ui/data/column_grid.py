@@ -38,7 +38,13 @@ from .column_entries import (
     grid_column_names,
 )
 from .reading_doubts import BARS_KEY
-from .value_editor import can_edit_values, draw_value_editor, open_editor, value_notes
+from .value_editor import (
+    can_edit_values,
+    draw_editor_choice,
+    draw_value_editor,
+    open_editor,
+    value_notes,
+)
 
 MEASURE_ACTION = "Measure privately"
 USE_ACTION = "Use it"
@@ -116,6 +122,8 @@ def draw_grid(current: Table, is_changing: bool) -> None:
     }
     phone_rows = rows[["column", "public values or range", "state"]].fillna("").map(escape_markdown)
     grid_container.container(key="whole").table(phone_rows.set_index("column"))  # on a phone
+    with grid_container.container(key="edit-choice"):  # there, too
+        draw_editor_choice(current)
     grid_container.data_editor(
         rows,
         hide_index=True,

@@ -77,12 +77,14 @@ DECISIONS_STYLE = """<style>
 /* it would lie upon the way on */
 [class*="st-key-schema-"] [data-testid="stElementToolbar"] {display: none;}
 .st-key-choose [data-testid="stFileUploaderDropzone"] {padding: 0.25rem 0.5rem; min-height: 0;}
-.st-key-columns > :has(> .st-key-whole) {display: none;}
+.st-key-columns > :has(> .st-key-whole),
+.st-key-columns > :has(> .st-key-edit-choice) {display: none;}
 @media (max-width: 640px) {.st-key-choose [data-testid="stFileUploaderDropzoneInstructions"]
   {display: none;}
   .st-key-choose, .st-key-next {gap: 0 0.5rem;}
   .st-key-choose > :has([data-testid="stFileUploader"]) {flex: 0 0 auto; width: auto;}
   .st-key-columns > :has(> .st-key-whole) {display: flex; max-height: 36rem; overflow-y: auto;}
+  .st-key-columns > :has(> .st-key-edit-choice) {display: flex;}
   .st-key-columns > :has([data-testid="stDataFrame"]) {order: 1;}}
 </style>"""
 ROW_LIMIT_HELP = (

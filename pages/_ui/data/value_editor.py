@@ -68,6 +68,32 @@ def open_editor(name: str) -> None:
     st.session_state[EDITOR_KEY] = whole_table().identity, name
 
 
+def draw_editor_choice(current: Table) -> None:
+    """Draw a drop-down of the columns whose values can be edited, where no row can be clicked."""
+    names = [name for name, entry in current.entries.items() if can_edit_values(entry)]
+    if not names or is_stakeholder_view():
+        return
+    key = f"edited-column-{current.identity}"
+    st.selectbox(
+        "Edit the values of",
+        names,
+        None,
+        key=key,
+        format_func=printable_text,
+        placeholder="Choose a column",
+        on_change=_open_chosen,
+        args=(key,),
+    )
+
+
+def _open_chosen(key: str) -> None:
+    name = st.session_state[key]
+    if name is None:
+        _close_editor()
+    else:
+        open_editor(name)
+
+
 def draw_value_editor(current: Table) -> None:
     """Draw the editor of the column that was clicked; nothing where none was."""
     identity, name = st.session_state.get(EDITOR_KEY, ("", ""))
