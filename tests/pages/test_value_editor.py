@@ -148,3 +148,13 @@ def test_history_keeps_the_rows_of_few_readings():
     assert kept == {id(reading.frame) for reading in readings[-MAX_READINGS:]}
     assert all(not state.encoded_by_columns for state in history.past)
     assert not history.undone
+
+
+def test_all_codes_of_a_table_become_values_by_one_click():
+    app = filled()
+    assert "1 column holds codes for missing (-9): age" in visible_text(app)
+    click_and_wait(app, "Make codes values of their own")
+    assert grid(app)["age"]["state"] == "ready; -9 a value of its own"
+    assert "codes for missing" not in visible_text(app)
+    click_and_wait(app, "Undo")
+    assert schema_entries(app)["age"]["missing_codes"] == [-9]

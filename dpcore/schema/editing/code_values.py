@@ -28,6 +28,13 @@ def missing_codes_of(entry: Json) -> list[Code]:
     return [*codes] if isinstance(codes, list) else []
 
 
+def number_codes_of(entry: Json) -> list[int | float]:
+    """Return the numbers that count as missing beside other numbers with a range."""
+    if entry.get("kind") == "categorical" or not has_range(entry):
+        return []
+    return [code for code in missing_codes_of(entry) if not isinstance(code, str)]
+
+
 def has_range(entry: Json) -> bool:
     """Return whether a column of numbers has a range, so that codes can have bins beside it."""
     try:

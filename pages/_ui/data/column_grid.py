@@ -10,6 +10,7 @@ import streamlit as st
 from dpcore.core.job import StatusCallback
 from dpcore.core.provenance import Provenance
 from dpcore.schema.column_readings import DATE_PARTS, DATE_READINGS, PREFIX_LENGTHS, WHOLE_DATES
+from dpcore.schema.editing.code_values import give_own_value, number_codes_of
 from dpcore.schema.inference import repairs
 from dpcore.schema.inference.infer_schema import ColumnGuess, initial_column_entry
 from dpcore.schema.inference.repairs import ColumnProblem
@@ -50,6 +51,7 @@ MEASURE_ACTION = "Measure privately"
 USE_ACTION = "Use it"
 EDIT_ACTION = "Edit values"
 MERGE_ACTION = "Merge values"
+OWN_CODES_ACTION = "own codes"
 IDENTIFIER_TEXTS = {
     "person": "names people",
     "birth": "dates of birth",
@@ -369,6 +371,10 @@ def start_column_action(action: str, column_names: list[str]) -> None:
         ]
         if action in repairs.FIX_LABELS:  # as far as nothing else became of them meanwhile
             target.repair_columns(unchanged_names, action, progress)
+        elif action == OWN_CODES_ACTION:
+            for name in unchanged_names:
+                for code in number_codes_of(target.entries[name]):
+                    target.change_code(name, code, give_own_value, progress)
         elif action == MEASURE_ACTION:
             target.update_entries(
                 {
