@@ -80,6 +80,8 @@ def _draw_first_lines(current: Table) -> bool:
 
     They are folded for a person who does not look at the table.
     """
+    if not current.first_lines:
+        return False
     is_looked_at = bool(st.session_state.get(BARS_KEY, True))
     lines = st.expander(
         "The file's first lines", is_looked_at, key="file-lines", on_change="rerun", type="compact"
