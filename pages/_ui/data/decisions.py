@@ -274,7 +274,7 @@ def required_decisions(current: Table) -> Iterator[Decision]:
         if same_problems[0].is_unfilled:
             text = (
                 f"Without public values or a range: {_column_count_text(names)}. Type them "
-                "into the grid, or choose:"
+                "below, or choose:"
             )
             yield Decision(text, names, UNKNOWN_VALUE_ACTIONS)
         else:

@@ -162,7 +162,7 @@ def _line_kinds(current: Table) -> list[str]:
 
 def draw_format_choices(current: Table) -> None:
     """Draw buttons that read a text file again in another format, one click each."""
-    st.caption("One click reads the file again. Its columns are then guessed anew.")
+    st.caption("One click reads the file again.")
     with st.container(horizontal=True):
         for name, label, text_by_value in FORMAT_CHOICES:
             for value in (
