@@ -6,7 +6,14 @@ The cost is shown before anything runs.
 import streamlit as st
 
 from pages._ui.components import draw_heading, draw_table_header
-from pages._ui.data import decisions, public_view, schema_measurement, table_choice
+from pages._ui.data import (
+    constraint_editor,
+    decisions,
+    public_view,
+    reading_doubts,
+    schema_measurement,
+    table_choice,
+)
 from pages._ui.data.column_grid import draw_grid
 from pages._ui.data.readiness import draw_forecasts, draw_policy_counts
 from pages._ui.data.server_tables import TEXT_EXTENSIONS
@@ -30,7 +37,7 @@ if is_public_table(current):
     public_view.draw_public_view(current)
     st.stop()
 if not is_stakeholder_view():
-    table_choice.draw_reading_doubts(current)
+    reading_doubts.draw_reading_doubts(current)
 try_slot = decisions.draw_decisions(current)
 draw_table_header(current)  # once it is known who is protected
 is_schema_hidden = decisions.must_hide_schema(current)
@@ -56,8 +63,8 @@ with rows_tab:
             draw_heading("Missing and out of range")
             draw_policy_counts(current)
 with constraints_tab:
-    if not is_schema_hidden:
-        table_choice.draw_constraints_editor(current)
+    if constraints_tab.open and not is_schema_hidden:
+        constraint_editor.draw_constraint_editor(current)
 with forecasts_tab:
     if is_ready and forecasts_tab.open:
         draw_forecasts(current)
@@ -69,7 +76,7 @@ with files_tab:
         and current.name.lower().endswith(TEXT_EXTENSIONS)
         and not is_stakeholder_view()
     ):
-        table_choice.draw_format_choices(current)
+        reading_doubts.draw_format_choices(current)
     with st.expander("Save or load these settings"):
         if not is_schema_hidden:
             table_choice.draw_schema_download(current)

@@ -81,8 +81,9 @@ class LoadedTable:
     """A table as it was read, a description of how, and its `format`, as a schema would state it.
 
     `sha256` is that of the file's bytes, by which a ledger knows it whatever a schema states. Where
-    the format was guessed there are `doubts` about it, and a `preview` of the first lines.
-    `stated_columns` is what a file of a statistical package states of its columns.
+    the format was guessed there are `doubts` about it, a `preview` of the first lines, and those
+    that are `left_out` at the end. `stated_columns` is what a file of a statistical package states
+    of its columns.
     """
 
     frame: pd.DataFrame
@@ -92,6 +93,7 @@ class LoadedTable:
     doubts: tuple[Doubt, ...] = ()
     preview: tuple[Texts, ...] = ()
     stated_columns: Mapping[str, StatedColumn] = dataclass_field(default_factory=dict)
+    left_out: tuple[Texts, ...] = ()
 
 
 def read_table(
@@ -327,6 +329,8 @@ def _read_with_guessed_format(
     try:
         table = _read_text(text, guess.format, progress)
     except OpenQuotesError as error:
+        if "line_breaks" in stated:
+            raise
         try:
             table = _read_text(text, replace(guess.format, line_breaks=True), progress)
         except Exception:
@@ -337,7 +341,7 @@ def _read_with_guessed_format(
 def _with_doubts(table: LoadedTable, guess: ShapeGuess) -> LoadedTable:
     """Return a table with the doubts about its shape, and about columns that hold nothing."""
     doubts = [*guess.doubts, *doubts_about_empty_columns(table.frame)]
-    return replace(table, doubts=tuple(doubts), preview=guess.preview)
+    return replace(table, doubts=tuple(doubts), preview=guess.preview, left_out=guess.left_out)
 
 
 def _read_excel(

@@ -54,11 +54,15 @@ class Doubt:
 
 @frozen
 class ShapeGuess:
-    """A guess at the format of a file, with its doubts, and its first lines as they were read."""
+    """A guess at the format of a file, with its doubts, and its lines as they were read.
+
+    `preview` are the first lines, `left_out` those at the end that are taken for totals or notes.
+    """
 
     format: TextFormat
     doubts: tuple[Doubt, ...] = ()
     preview: tuple[Texts, ...] = ()
+    left_out: tuple[Texts, ...] = ()
 
 
 def guess_lines(
@@ -91,7 +95,8 @@ def guess_lines(
             doubts.append(Doubt("skip_end", text, {"skip_end": 0}))
         format = replace(format, skip_end=skip_end)
     preview = tuple(tuple(line) for line in lines[:PREVIEW_LINES])
-    return ShapeGuess(format, tuple(doubts), preview)
+    left_out = tuple(tuple(line) for line in end[max(0, len(end) - format.skip_end) :])
+    return ShapeGuess(format, tuple(doubts), preview, left_out)
 
 
 def empty_unnamed_columns(frame: pd.DataFrame) -> Texts:
@@ -169,7 +174,8 @@ def _guess_header(lines: Sequence[Line]) -> _HeaderGuess:
         statement = {"header": index + 1, "header_lines": 1}
         doubt = Doubt("two_line_header", text, statement)
     else:
-        text = f"line {index + 1} is read as the names; the lines above it look like a title"
+        above = "the line above it looks" if position == 1 else "the lines above it look"
+        text = f"line {index + 1} is read as the names; {above} like a title"
         doubt = Doubt("title", text, {"header": first + 1})
     return _HeaderGuess(index + 1, line_count, (doubt,))
 

@@ -72,13 +72,13 @@ def _constraint_to_json(constraint: Constraint, domain: Domain) -> Json:
     if isinstance(constraint, ImpossibleCells):
         return {
             "impossible": {
-                name: _codes_to_json(domain.column(name), codes) for name, codes in constraint.cells
+                name: codes_to_json(domain.column(name), codes) for name, codes in constraint.cells
             }
         }
     if isinstance(constraint, NestedColumns):
         first, second = map(domain.column, constraint.columns)
         which = {
-            first.labels[code]: _codes_to_json(second, beside)
+            first.labels[code]: codes_to_json(second, beside)
             for code, beside in constraint.allowed_codes
         }
         return {"within": list(constraint.columns), "which": which}
@@ -267,7 +267,7 @@ def _codes_in_period(column: Column, item: Mapping[Any, Any]) -> Sequence[int]:
     return codes.tolist()
 
 
-def _codes_to_json(column: Column, codes: Sequence[int]) -> list[Any]:
+def codes_to_json(column: Column, codes: Sequence[int]) -> list[Any]:
     """Return the cells in the form that `_parse_codes` reads.
 
     Categories are written by label, numbers as ranges, missing as null.

@@ -173,6 +173,26 @@ def test_a_schema_is_proposed_without_a_look_and_filled_with_one(capsys):
     assert run_json(columns="age,sex,edu", table="t.csv", schema="p.json")["peeked"] is True
 
 
+def test_values_that_may_be_the_same_are_printed_as_text_to_add_and_not_applied(capsys):
+    Path("sexes.csv").write_text("sex\n" + "Male\nM\nFemale\n" * 20 + "Male\n")
+    run_command("schema sexes.csv --peek")
+    printed = capsys.readouterr()
+    entry = json.loads(printed.out)["columns"]["sex"]
+    assert (entry["values"], "same" in entry) == (["Female", "M", "Male"], False)
+    note = (
+        'column \'sex\': values that may be the same: add "same": {"Male": ["M"]}, and take \'M\''
+    )
+    assert note in printed.err
+    entry |= {"values": ["Female", "Male"], "same": {"Male": ["M"]}}
+    Path("p.json").write_text(json.dumps({"columns": {"sex": entry}}))
+    assert (
+        run_json(columns="sex", queries="marginals:1", table="sexes.csv", schema="p.json")["cells"]
+        == 2
+    )
+    run_command("schema sexes.csv")
+    assert "may be the same" not in capsys.readouterr().err, "it would quote the rows"
+
+
 def test_the_module_runs_as_a_program():
     command = [sys.executable, "-W", "error", "-m", "dpcore", *run_arguments(set="rounds=3")]
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}

@@ -309,21 +309,24 @@ def told(app):
     return f"{error_text(app)} {caption_text(app)}"
 
 
-def constrain(app, text):
-    set_fields(app, **{"Impossible combinations": text})
-
-
-def test_constraints_are_typed_kept_and_counted_as_a_peek_only():
+def test_constraints_are_chosen_kept_and_counted_as_a_peek_only():
     app = opened(YEARS.encode())
     typed_schema(app, {"columns": TYPED})
-    constrain(app, '[{"order": ["first", "lst"]}]')
-    assert "constraint 1: there is no column 'lst'; the columns are first, last" in told(app)
-    assert not table(app).domain.constraints
-    constrain(app, "{")
-    assert "the constraints are no JSON list" in told(app)
-    constrain(app, '[{"order": ["first", "last"]}]')
+    app.session_state["data-part"] = "Impossible combinations"
+    app.run()
+    set_fields(app, **{"from": "2000", "to": "2006"})
+    last = next(f for f in app.selectbox if "-1-last-" in str(f.key) and f.label == "from")
+    last.set_value("2000").run()
+    last = next(f for f in app.selectbox if "-1-last-" in str(f.key) and f.label == "to")
+    last.set_value("2006").run()
+    click_and_wait(app, "Add it")
+    assert "together allow no row at all" in told(app)
+    assert not table(app).constraints
+    set_fields(app, **{"Kind of": "These numbers never fall from left to right"})
+    set_fields(app, **{"Columns, from": ["first", "last"]})
+    click_and_wait(app, "Add it")
     assert [c.description for c in table(app).domain.constraints] == ["first ≤ last"]
-    assert "Impossible combinations: first ≤ last." in told(app)
+    assert "Never falls: first ≤ last" in visible_text(app)
     assert not table(app).schema_uses_real_data
     table(app).update_entries({"first": TYPED["first"] | {"missing": "category"}})
     assert table(app).constraints == [{"order": ["first", "last"]}], (

@@ -1,6 +1,6 @@
 """The Data page says what it assumed of a file's shape, and one click reads the file otherwise."""
 
-from pages._ui.data import table_choice
+from pages._ui.data import reading_doubts
 from tests.pages.headless import (
     button_labels,
     click,
@@ -20,7 +20,7 @@ def test_a_title_above_the_names_is_a_doubt_that_one_click_settles():
     assert list(table(app).frame.columns) == ["name", "hours"]
     assert [doubt.kind for doubt in table(app).doubts] == ["title"]
     said = unescape_markdown(markdown_text(app))
-    assert "Line 2 is read as the names; the lines above it look like a title." in said
+    assert "Line 2 is read as the names; the line above it looks like a title." in said
     assert "No, line 1 holds the names" in button_labels(app)
     click(app, "No, line 1 holds the names")
     run_until_settled(app)
@@ -49,4 +49,4 @@ def test_every_statement_of_a_doubt_has_words():
         ({"spaces": ""}, "spaces"),
         ({"spaces": "", "delimiter": ","}, "commas"),
     ):
-        assert words in table_choice._reading_text(statement)
+        assert words in reading_doubts.reading_text(statement)

@@ -226,7 +226,7 @@ def test_a_file_that_grows_while_it_is_read_is_refused(folder, monkeypatch):
 def test_reading_says_how_far_it_is_and_can_be_cancelled(tmp_path, monkeypatch):
     path = tmp_path / "people.csv"
     path.write_bytes(CSV * 40)
-    work = Job(partial(server_tables._read_server_table, path, None))
+    work = Job(partial(server_tables._read_server_table, path, None, {}))
     heard = []
     report = work.report_progress
 
@@ -247,7 +247,7 @@ def test_a_folder_in_which_too_much_lies_is_not_searched(tmp_path, monkeypatch):
     for i in range(4):
         (tmp_path / f"{i}.parquet").write_bytes(b"")
     with expect_error("more than 3 files and folders"):
-        server_tables._read_server_table(tmp_path, None, Job(None))
+        server_tables._read_server_table(tmp_path, None, {}, Job(None))
 
 
 def test_what_is_read_in_parts(tmp_path, monkeypatch):

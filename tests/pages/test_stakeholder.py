@@ -471,7 +471,10 @@ def reached(attributes, names, tree):
 
 CHANGE = {
     f"pages/_ui/data/{name}.py"
-    for name in ("table_choice", "column_grid", "grid_edits", "schema_measurement")
+    for name in (
+        *("table_choice", "column_grid", "grid_edits", "schema_measurement"),
+        *("reading_doubts", "value_editor"),
+    )
 }
 CHANGE |= {f"pages/_ui/jobs/{name}.py" for name in ("table_changes", "browser_memory")}
 

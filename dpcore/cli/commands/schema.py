@@ -59,17 +59,20 @@ Two examples:
 import json
 from argparse import Namespace
 from io import BytesIO
+from itertools import chain
 from typing import Any
 
 import pandas as pd
 
 from ... import Budget, InputError, read_json
+from ...core.types import Json
 from ...data.readers import LoadedTable, load_table
 from ...data.table_shape import Doubt
 from ...queries.parse_queries import join_column_names
 from ...release.ledger.ledger_store import LedgerStore
 from ...release.measured_schema import publish_schema
 from ...release.request import SchemaRequest
+from ...schema.inference.merges import suggest_merges_of_column
 from ...schema.inference.proposal import (
     Proposal,
     has_crowded_bin,
@@ -175,8 +178,20 @@ def _print_proposal_notes(proposal: Proposal, frame: pd.DataFrame) -> None:
         notes = [*reading_notes(proposal.guesses[name], cells)]
         if proposal.peeked and has_crowded_bin(name, cells, entry):
             notes.append(CROWDED_BIN_NOTE)
+        if proposal.peeked:
+            notes += _merge_notes(entry, cells)
         for note in notes:
             print_message("note", f"column {name!r}: {note}")
+
+
+def _merge_notes(entry: Json, cells: pd.Series) -> list[str]:
+    """Return which values may be the same, with the text that a person would add to the entry."""
+    merges = suggest_merges_of_column(entry, cells)
+    if not merges:
+        return []
+    texts = ", ".join(map(repr, chain.from_iterable(merges.values())))
+    statement = json.dumps({"same": merges}, ensure_ascii=False)[1:-1]
+    return [f"values that may be the same: add {statement}, and take {texts} out of its values"]
 
 
 def _proposed_schema(table: LoadedTable, args: Namespace) -> Proposal:

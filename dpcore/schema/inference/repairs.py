@@ -13,6 +13,7 @@ from ...core.errors import InputError
 from ...core.types import Json, Texts, value_object
 from ..column import Column
 from ..column_readings import ANY_CASE, AS_WRITTEN, READINGS, casefold_text
+from ..editing.merged_values import merge_stated_values
 from ..schema_json import COLUMN_KINDS, domain_from_json
 from .infer_column import infer_column_from_data, infer_guessed_entry
 from .infer_schema import DATE_COLUMN, TEXT_COLUMN, UNREADABLE_AS_MISSING, guess_column
@@ -118,7 +119,7 @@ def repair_column(name: str, cells: pd.Series, entry: Any, fix: str) -> Json | N
     if fix == ADD_VALUES:
         values = infer_column_from_data(name, cells, "categorical", reading)["values"]
         column, _ = _parse_column_entry(name, entry)
-        known_keys = {column.category_key(value) for value in column.values} if column else set()
+        known_keys = set(column.code_by_key) if column else set()
         return entry | {
             "values": [
                 *entry["values"],
@@ -126,9 +127,8 @@ def repair_column(name: str, cells: pd.Series, entry: Any, fix: str) -> Json | N
             ]
         }
     if fix == MERGE_SPELLINGS:
-        return _policies_of_entry(entry) | infer_column_from_data(
-            name, cells, "categorical", ANY_CASE
-        )
+        inferred = infer_column_from_data(name, cells, "categorical", ANY_CASE)
+        return merge_stated_values(_policies_of_entry(entry) | inferred)
     if fix == USE_GUESS:
         guess = guess_column(name, cells)
         is_excluded_date = guess.kind == DATE_COLUMN and guess.exclusion
@@ -146,6 +146,7 @@ def repair_column(name: str, cells: pd.Series, entry: Any, fix: str) -> Json | N
         missing_codes=codes if isinstance(codes, list) else (),
         form=_form_of_entry(name, entry, cells),
     )
+    inferred = merge_stated_values(inferred)
     combined = _policies_of_entry(entry) | _keep_user_bounds(inferred, entry)
     return inferred if _parse_column_entry(name, combined)[0] is None else combined
 

@@ -14,6 +14,7 @@ from dpcore.schema.column_readings import (
     DATE_READINGS,
     PREFIX_LENGTHS,
 )
+from dpcore.schema.editing.merged_values import without_contradictions
 from dpcore.schema.forms.calendar_numbers import STEP_BY_WORD
 from dpcore.schema.inference.infer_schema import initial_column_entry
 from dpcore.schema.partial_schema import PRIVATE, is_private_entry, private_entry
@@ -130,11 +131,10 @@ def entry_from_row(
             return private_entry(old_entry | {"bins": spec.get("bins")})
         return private_entry(spec)
     elif text:
-        spec |= (
-            {"values": _parse_values(name, text)}
-            if kind == "categorical"
-            else _parse_range(name, text)
-        )
+        if kind == "categorical":
+            spec = without_contradictions(spec | {"values": _parse_values(name, text)})
+        else:
+            spec |= _parse_range(name, text)
     if is_private_entry(spec):
         return spec
     spec |= {"missing": row["missing"], "out_of_range": row["out of range"]}

@@ -10,6 +10,7 @@ import streamlit as st
 from dpcore.core.job import StatusCallback
 from dpcore.core.provenance import Provenance
 from dpcore.schema.column_readings import DATE_PARTS, DATE_READINGS, PREFIX_LENGTHS, WHOLE_DATES
+from dpcore.schema.editing.code_values import give_own_value, number_codes_of
 from dpcore.schema.inference import repairs
 from dpcore.schema.inference.infer_schema import ColumnGuess, initial_column_entry
 from dpcore.schema.inference.repairs import ColumnProblem
@@ -37,9 +38,20 @@ from .column_entries import (
     grid_cells,
     grid_column_names,
 )
+from .reading_doubts import BARS_KEY
+from .value_editor import (
+    can_edit_values,
+    draw_editor_choice,
+    draw_value_editor,
+    open_editor,
+    value_notes,
+)
 
 MEASURE_ACTION = "Measure privately"
 USE_ACTION = "Use it"
+EDIT_ACTION = "Edit values"
+MERGE_ACTION = "Merge values"
+OWN_CODES_ACTION = "own codes"
 IDENTIFIER_TEXTS = {
     "person": "names people",
     "birth": "dates of birth",
@@ -81,7 +93,8 @@ GRID_CONFIG = {
         required=True,
         help="Choose what it is. A column that is not used is never read.",
     ),
-    **dict.fromkeys(("state", "from"), st.column_config.TextColumn(disabled=True)),
+    "state": st.column_config.TextColumn(disabled=True, width=300),
+    "from": st.column_config.TextColumn(disabled=True),
 } | {
     which: st.column_config.SelectboxColumn(
         options=["refuse", column_policy, "other"], required=True, format_func=POLICY_TEXTS.get
@@ -111,6 +124,8 @@ def draw_grid(current: Table, is_changing: bool) -> None:
     }
     phone_rows = rows[["column", "public values or range", "state"]].fillna("").map(escape_markdown)
     grid_container.container(key="whole").table(phone_rows.set_index("column"))  # on a phone
+    with grid_container.container(key="edit-choice"):  # there, too
+        draw_editor_choice(current)
     grid_container.data_editor(
         rows,
         hide_index=True,
@@ -125,6 +140,8 @@ def draw_grid(current: Table, is_changing: bool) -> None:
         alt="The columns of the table: what each is, what is public about it, and what is left "
         "to decide.",
     )
+    with grid_container:
+        draw_value_editor(current)
     grid_container.markdown(
         "Write values from your form, not from the table: a rare value could give someone away."
     )
@@ -141,7 +158,7 @@ def _draw_switches() -> tuple[bool, bool]:
     shows_bars = switches.toggle(
         "Show how often values occur",
         True,
-        key="first-values",
+        key=BARS_KEY,
         persist_state="session",
         help="Small charts of real values. Switch them off before you bring a table that you "
         "must not look at.",
@@ -155,7 +172,7 @@ def _column_config(current: Table) -> dict[str, Any]:
         f"{Provenance.REAL_DATA.capitalize()}." if current.uploaded else "This sample is public."
     )
     return GRID_CONFIG | {
-        "public values or range": st.column_config.TextColumn(width=420, help=PUBLIC_VALUES_HELP),
+        "public values or range": st.column_config.TextColumn(width=300, help=PUBLIC_VALUES_HELP),
         BARS_COLUMN: st.column_config.BarChartColumn(
             width="small",
             y_min=0,
@@ -181,9 +198,12 @@ def _grid_rows(current: Table) -> list[dict[str, Any]]:
         spec = spec if isinstance(spec, dict) else {}
         guess = current.column_guess(name)
         cells = grid_cells(current, name)
-        action_label, action = (
-            _repair_action(problems_by_column.get(name, [])) if is_used else _use_action(guess)
-        )
+        if is_used:
+            action_label, action = _used_action(
+                spec, problems_by_column.get(name, []), current.suggested_merges(name)
+            )
+        else:
+            action_label, action = _use_action(guess)
         rows.append(
             {
                 "column": name,
@@ -193,6 +213,7 @@ def _grid_rows(current: Table) -> list[dict[str, Any]]:
                     spec,
                     problems_by_column.get(name, []),
                     missing_words.get(name, {}),
+                    [] if is_stakeholder_view() else value_notes(current, name),
                     has_crowded_bin=current.has_crowded_bin(name),
                 )
                 if is_used
@@ -221,6 +242,7 @@ def _state_text(
     spec: dict[str, Any],
     column_problems: list[ColumnProblem],
     missing_words: dict[str, int],
+    notes: list[str],
     *,
     has_crowded_bin: bool,
 ) -> str:
@@ -251,6 +273,7 @@ def _state_text(
             parts.append(f"written as {printable_text(spec['form'])}")
         if has_crowded_bin:
             parts.append(CROWDED_BIN_NOTE)
+        parts += notes
     return "; ".join(parts)
 
 
@@ -265,10 +288,17 @@ def _use_action(guess: ColumnGuess) -> tuple[str, str]:
     return (USE_ACTION, USE_ACTION) if guess.name else ("", "")
 
 
-def _repair_action(column_problems: list[ColumnProblem]) -> tuple[str, str]:
-    """Return the button label and the repair for a used column; empty if nothing is wrong."""
-    if not column_problems:
-        return "", ""
+def _used_action(
+    entry: dict[str, Any], column_problems: list[ColumnProblem], merges: dict[str, list[str]]
+) -> tuple[str, str]:
+    """Return the button label and the action for a used column.
+
+    It is a repair if something is wrong, else a look at its values; empty where these say nothing.
+    """
+    if not column_problems or (merges and not is_stakeholder_view()):
+        can_edit = can_edit_values(entry) and not is_stakeholder_view()
+        label = MERGE_ACTION if merges else EDIT_ACTION
+        return (label, EDIT_ACTION) if can_edit else ("", "")
     must_measure = is_stakeholder_view() or (
         column_problems[0].is_unfilled and whole_table().large_table is None
     )
@@ -311,8 +341,9 @@ def _run_clicked_action() -> None:
     """Run the action that was clicked in a column's row."""
     click = st.session_state["next-step"]
     row = _grid_rows(whole_table())[click["row"]]
-    if row["next"] == click["label"]:  # else it is another table by now
-        start_column_action(row["way"], [row["column"]])
+    if row["next"] != click["label"]:  # it is another table by now
+        return
+    start_column_action(row["way"], [row["column"]])
 
 
 # What is called by a click asks for the table: an argument would keep one that was forgotten.
@@ -321,8 +352,11 @@ def _run_clicked_action() -> None:
 def start_column_action(action: str, column_names: list[str]) -> None:
     """Start a change of columns: a repair, measuring, use as guessed, or another reading.
 
-    They are columns of the table in use.
+    They are columns of the table in use. The values of the first one may also be opened to edit.
     """
+    if action == EDIT_ACTION:
+        open_editor(column_names[0])
+        return
     current = whole_table()
     entries_at_click = dict(whole_table().entries)
     if action in repairs.PEEKING_FIXES:
@@ -337,6 +371,10 @@ def start_column_action(action: str, column_names: list[str]) -> None:
         ]
         if action in repairs.FIX_LABELS:  # as far as nothing else became of them meanwhile
             target.repair_columns(unchanged_names, action, progress)
+        elif action == OWN_CODES_ACTION:
+            for name in unchanged_names:
+                for code in number_codes_of(target.entries[name]):
+                    target.change_code(name, code, give_own_value, progress)
         elif action == MEASURE_ACTION:
             target.update_entries(
                 {

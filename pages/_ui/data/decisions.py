@@ -4,6 +4,7 @@ Each takes one click; the privacy unit is whom the guarantee protects.
 """
 
 from collections.abc import Collection, Iterable, Iterator
+from itertools import chain
 from typing import Any
 
 import streamlit as st
@@ -16,6 +17,7 @@ from dpcore.core.types import value_object
 from dpcore.data.privacy_unit import ROW_COUNT_NOTICE
 from dpcore.release.evidence.card import OUTSIDE_PROMISE, PEEKED_CAVEAT
 from dpcore.schema.column_readings import ANY_CASE, DATE_PARTS, WHOLE_DATES
+from dpcore.schema.editing.code_values import number_codes_of
 from dpcore.schema.inference import repairs
 from dpcore.schema.inference.identifiers import header_names_one_person
 from dpcore.schema.inference.infer_schema import DATE_COLUMN, ColumnGuess
@@ -43,7 +45,14 @@ from ..session import (
 from ..session.current_table import sync_widget_value
 from ..session.table import MAX_ROWS_OF_PERSON
 from . import grid_edits
-from .column_grid import IDENTIFIER_TEXTS, MEASURE_ACTION, USE_ACTION, start_column_action
+from .column_grid import (
+    EDIT_ACTION,
+    IDENTIFIER_TEXTS,
+    MEASURE_ACTION,
+    OWN_CODES_ACTION,
+    USE_ACTION,
+    start_column_action,
+)
 from .schema_measurement import predict_hidden_rows_of_columns
 
 MEASURE_HELP = (
@@ -71,12 +80,14 @@ DECISIONS_STYLE = """<style>
 /* it would lie upon the way on */
 [class*="st-key-schema-"] [data-testid="stElementToolbar"] {display: none;}
 .st-key-choose [data-testid="stFileUploaderDropzone"] {padding: 0.25rem 0.5rem; min-height: 0;}
-.st-key-columns > :has(> .st-key-whole) {display: none;}
+.st-key-columns > :has(> .st-key-whole),
+.st-key-columns > :has(> .st-key-edit-choice) {display: none;}
 @media (max-width: 640px) {.st-key-choose [data-testid="stFileUploaderDropzoneInstructions"]
   {display: none;}
   .st-key-choose, .st-key-next {gap: 0 0.5rem;}
   .st-key-choose > :has([data-testid="stFileUploader"]) {flex: 0 0 auto; width: auto;}
   .st-key-columns > :has(> .st-key-whole) {display: flex; max-height: 36rem; overflow-y: auto;}
+  .st-key-columns > :has(> .st-key-edit-choice) {display: flex;}
   .st-key-columns > :has([data-testid="stDataFrame"]) {order: 1;}}
 </style>"""
 ROW_LIMIT_HELP = (
@@ -88,6 +99,7 @@ MAX_DECISIONS_SHOWN = 4  # lines of one list
 # Keys of widgets begin so, and end with the table's identity.
 PERSON_KEY_PREFIX = "person-"
 MAX_ROWS_KEY_PREFIX = "most-rows-"
+Offer = tuple[str, dict[str, str], list[str]]  # what columns hold, actions by label, their names
 
 
 @value_object
@@ -262,7 +274,7 @@ def required_decisions(current: Table) -> Iterator[Decision]:
         if same_problems[0].is_unfilled:
             text = (
                 f"Without public values or a range: {_column_count_text(names)}. Type them "
-                "into the grid, or choose:"
+                "below, or choose:"
             )
             yield Decision(text, names, UNKNOWN_VALUE_ACTIONS)
         else:
@@ -276,58 +288,11 @@ def required_decisions(current: Table) -> Iterator[Decision]:
 
 
 def optional_decisions(current: Table) -> Iterator[Decision]:
-    """Return the optional decisions: date parts, code prefixes, spellings, missing words.
+    """Return the optional decisions: date parts, code prefixes, same values, missing words.
 
     Code prefixes are the first characters of codes; missing words are words that mean missing.
     """
-    entries = current.entries
-    missing = current.missing_word_counts
-    unused = [guess for guess in current.guesses.values() if guess.name not in entries]
-    dates = [
-        guess
-        for guess in current.guesses.values()
-        if guess.kind == DATE_COLUMN
-        and guess.exclusion in ("", "date")
-        and entries.get(guess.name) in (None, guess.initial_entry)
-    ]
-    listed_names = [
-        n
-        for n in current.valid_column_names
-        if entries[n].get("values") not in (None, PRIVATE) and not entries[n].get("read")
-    ]
-    names_with_missing = [name for name in listed_names if name in missing]
-    missing_words = {
-        f"“{printable_text(word)}”" for name in names_with_missing for word in missing[name]
-    }
-    names_any_case = [
-        name for name in listed_names if ANY_CASE in current.column_guess(name).other_readings
-    ]
-    for contents, action_by_label, names in (
-        (
-            "dates, which are too detailed",
-            {
-                f"Use the {p}": p
-                for p in (*WHOLE_DATES, *DATE_PARTS)
-                if all(_can_use_part(guess, p, entries) for guess in dates)
-            },
-            _guess_names(dates),
-        ),
-        (
-            "codes of too many values",
-            {"Use their first characters": USE_ACTION},
-            _guess_names(g for g in unused if g.exclusion == "code"),
-        ),
-        (
-            "values that differ only in case or spaces",
-            {repairs.FIX_LABELS[repairs.MERGE_SPELLINGS]: repairs.MERGE_SPELLINGS},
-            names_any_case,
-        ),
-        (
-            f"words for missing ({join_first_printable_texts(sorted(missing_words), 40)})",
-            {repairs.FIX_LABELS[repairs.WORDS_AS_VALUES]: repairs.WORDS_AS_VALUES},
-            names_with_missing,
-        ),
-    ):
+    for contents, action_by_label, names in (*_part_offers(current), *_value_offers(current)):
         if names and action_by_label:
             verb = "holds" if len(names) == 1 else "hold"
             columns_hold = f"{_column_count_text(names)} {verb}"
@@ -337,6 +302,62 @@ def optional_decisions(current: Table) -> Iterator[Decision]:
                 action_by_label,
                 is_required=False,
             )
+
+
+def _part_offers(current: Table) -> Iterator[Offer]:
+    """Return the offers to use a part of dates and of codes."""
+    entries = current.entries
+    unused = [guess for guess in current.guesses.values() if guess.name not in entries]
+    dates = [
+        guess
+        for guess in current.guesses.values()
+        if guess.kind == DATE_COLUMN
+        and guess.exclusion in ("", "date")
+        and entries.get(guess.name) in (None, guess.initial_entry)
+    ]
+    part_actions = {
+        f"Use the {p}": p
+        for p in (*WHOLE_DATES, *DATE_PARTS)
+        if all(_can_use_part(guess, p, entries) for guess in dates)
+    }
+    yield "dates, which are too detailed", part_actions, _guess_names(dates)
+    coded = _guess_names(g for g in unused if g.exclusion == "code")
+    yield "codes of too many values", {"Use their first characters": USE_ACTION}, coded
+
+
+def _value_offers(current: Table) -> Iterator[Offer]:
+    """Return the offers to merge values, and to keep words and codes for missing as values."""
+    entries = current.entries
+    missing = current.missing_word_counts
+    listed_names = [
+        n
+        for n in current.valid_column_names
+        if entries[n].get("values") not in (None, PRIVATE) and not entries[n].get("read")
+    ]
+    names_any_case = [
+        name for name in listed_names if ANY_CASE in current.column_guess(name).other_readings
+    ]
+    spelling_actions = {repairs.FIX_LABELS[repairs.MERGE_SPELLINGS]: repairs.MERGE_SPELLINGS}
+    yield "values that differ only in case or spaces", spelling_actions, names_any_case
+    names_with_merges = [
+        n for n in listed_names if current.suggested_merges(n) and n not in names_any_case
+    ]
+    yield "values that may be the same", {"Look at them": EDIT_ACTION}, names_with_merges
+    names_with_missing = [name for name in listed_names if name in missing]
+    missing_words = chain.from_iterable(missing[name] for name in names_with_missing)
+    word_texts = sorted({f"“{printable_text(word)}”" for word in missing_words})
+    yield (
+        f"words for missing ({join_first_printable_texts(word_texts, 40)})",
+        {repairs.FIX_LABELS[repairs.WORDS_AS_VALUES]: repairs.WORDS_AS_VALUES},
+        names_with_missing,
+    )
+    codes = {n: number_codes_of(entries[n]) for n in current.valid_column_names}
+    code_texts = sorted({f"{code:g}" for code in chain.from_iterable(codes.values())})
+    yield (
+        f"codes for missing ({join_first_printable_texts(code_texts, 40)})",
+        {"Make codes values of their own": OWN_CODES_ACTION},
+        [name for name in codes if codes[name]],
+    )
 
 
 def _can_use_part(guess: ColumnGuess, part: str, entries: dict[str, Any]) -> bool:
@@ -450,7 +471,10 @@ def _store_privacy_unit(identity: str) -> None:
         return
     person = st.session_state[PERSON_KEY_PREFIX + identity]
     max_rows = st.session_state.get(MAX_ROWS_KEY_PREFIX + identity, current.unit.most_rows)
-    current.set_privacy_unit(PrivacyUnit() if person is None else PrivacyUnit(person, max_rows))
+    unit = PrivacyUnit() if person is None else PrivacyUnit(person, max_rows)
+    if unit != current.unit:
+        session().history.store_change(current)
+        current.set_privacy_unit(unit)
 
 
 def must_hide_schema(current: Table) -> bool:

@@ -5,10 +5,10 @@ from typing import Any
 
 from dpcore import InputError
 from dpcore.core.job import Job
+from dpcore.core.types import Json
 from dpcore.data.readers import MAX_UPLOADED_CELLS, load_table
 from dpcore.data.readers import LoadedTable as Read
 from dpcore.schema.inference.proposal import propose_schema
-from dpcore.schema.text_format import TextFormat
 
 from ..jobs.table_changes import start_table_upload
 from ..session import LargeTable, Table
@@ -18,20 +18,20 @@ READ_SHARE = 0.5
 INSPECTED_SHARE = 0.9
 
 
-def start_reading_upload(name: str, file: Any, format: TextFormat | None = None) -> None:
+def start_reading_upload(name: str, file: Any, stated: Json) -> None:
     """Start reading an uploaded file, and stop reading any other one.
 
-    A text is read in the given format, or in a guessed one.
+    What is not `stated` of its shape, in the form of a schema's "file", is guessed.
     """
-    start_table_upload(partial(_read_upload, name, file, format=format))
+    start_table_upload(partial(_read_upload, name, file, stated))
 
 
-def _read_upload(name: str, file: Any, job: Job, format: TextFormat | None = None) -> Table:
+def _read_upload(name: str, file: Any, stated: Json, job: Job) -> Table:
     """Return the table in an uploaded file."""
-    return table_from_loaded(load_file(name, file, job, format), name, job)
+    return table_from_loaded(load_file(name, file, stated, job), name, stated, job)
 
 
-def load_file(name: str, file: Any, job: Job, format: TextFormat | None) -> Read:
+def load_file(name: str, file: Any, stated: Json, job: Job) -> Read:
     """Return a file's contents, within the size limit of an upload."""
     text = "The file is read"
     job.report_progress(0.0, text)
@@ -39,16 +39,21 @@ def load_file(name: str, file: Any, job: Job, format: TextFormat | None) -> Read
         file,
         name,
         MAX_UPLOADED_CELLS,
-        format=format,
+        stated=stated,
         progress=lambda done, total: job.report_progress(READ_SHARE * done / total, text),
     )
 
 
 def table_from_loaded(
-    loaded_table: Read, name: str, job: Job, large_table: LargeTable | None = None
+    loaded_table: Read,
+    name: str,
+    stated: Json,
+    job: Job,
+    large_table: LargeTable | None = None,
 ) -> Table:
     """Return the table of a loaded file with a guessed schema, whose bounds are empty.
 
+    What a person has `stated` of the file's shape is kept for the next time that it is read.
     Of a `large_table` only the first rows were loaded; bounds are for a person to fill in. What its
     columns seem to be is guessed from the rows, so its schema begins as a private peek. Raises
     InputError for a table without rows: nothing can be said of it, and it must not take the place
@@ -80,13 +85,21 @@ def table_from_loaded(
         name,
         loaded_table.frame,
         schema,
-        f"Read as {loaded_table.description}.",
+        f"Read as {loaded_table.description}.{_notes(loaded_table)}",
         uploaded=True,
         guesses=proposal.guesses,
         text_format=loaded_table.format,
         doubts=loaded_table.doubts,
         first_lines=loaded_table.preview,
+        last_lines=loaded_table.left_out,
+        stated_format=stated,
         sha256=loaded_table.sha256,
         large_table=large_table,
         progress=report_checked,
     )
+
+
+def _notes(loaded_table: Read) -> str:
+    """Return what was assumed of a file and cannot be read otherwise, as sentences."""
+    texts = [doubt.text for doubt in loaded_table.doubts if not doubt.statement]
+    return "".join(f" {text[:1].upper()}{text[1:]}." for text in texts)

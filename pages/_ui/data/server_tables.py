@@ -13,13 +13,15 @@ import streamlit as st
 
 from dpcore import InputError, source_at
 from dpcore.core.job import Job
+from dpcore.core.types import Json
 from dpcore.data.readers import MAX_UPLOADED_CELLS, LoadedTable, readable_table_endings
 from dpcore.data.sources.open_source import is_large_table
 from dpcore.data.sources.parquet_source import ParquetSource
 from dpcore.data.sources.text_source import TextSource
+from dpcore.data.table_shape import ShapeGuess
 from dpcore.data.text_file import OpenQuotesError
 from dpcore.data.text_shape import guess_text_format
-from dpcore.schema.text_format import DEFAULT_TEXT_FORMAT, TextFormat
+from dpcore.schema.schema_json import text_format_from_json
 
 from ..jobs.table_changes import UPLOAD_PROBLEM_KEY, start_table_upload
 from ..session import LargeTable, Table, is_public_host, server_label
@@ -78,12 +80,12 @@ def draw_server_tables() -> None:
             key="read-server",
             icon=":material/input:",
             on_click=start_reading_server_table,
-            args=(key,),
+            args=(key, {}),
         )
 
 
-def start_reading_server_table(key: str, format: TextFormat | None = None) -> None:
-    """Begin to read what was named, a text in a known or guessed format.
+def start_reading_server_table(key: str, stated: Json) -> None:
+    """Begin to read what was named; what is not `stated` of its shape is guessed.
 
     Until then, and if it cannot be read, the table is the one that was there.
     """
@@ -92,12 +94,10 @@ def start_reading_server_table(key: str, format: TextFormat | None = None) -> No
     except InputError as error:
         st.session_state[UPLOAD_PROBLEM_KEY] = str(error)
     else:
-        start_table_upload(partial(_read_server_table, path, root, format=format))
+        start_table_upload(partial(_read_server_table, path, root, stated))
 
 
-def _read_server_table(
-    path: Path, root: Path | None, job: Job, format: TextFormat | None = None
-) -> Table:
+def _read_server_table(path: Path, root: Path | None, stated: Json, job: Job) -> Table:
     """Return the table at a path, read as an upload is, or in parts if it is too large."""
     with hide_path_in_errors(path):
         if path.is_dir():
@@ -105,12 +105,13 @@ def _read_server_table(
                 path, lambda *_: job.report_progress(0.0, "The folder is searched")
             )
         if _should_read_in_parts(path):
-            return _table_in_parts(path, root, job, format)
+            return _table_in_parts(path, root, stated, job)
     with server_paths.open_unchanging_file(path, root) as file:
-        loaded_table = load_file(path.name, file, job, format)
+        loaded_table = load_file(path.name, file, stated, job)
     return table_from_loaded(
         replace(loaded_table, description=f"{loaded_table.description}, on {server_label()}"),
         path.name,
+        stated,
         job,
     )
 
@@ -130,13 +131,23 @@ def _should_read_in_parts(path: Path) -> bool:
     return source.rows * len(source.columns) > MAX_UPLOADED_CELLS
 
 
-def _table_in_parts(path: Path, root: Path | None, job: Job, format: TextFormat | None) -> Table:
+def _guess_format(path: Path, root: Path | None, stated: Json) -> ShapeGuess:
+    """Return the format of a table that is read in parts, guessed from its first bytes."""
+    format = text_format_from_json(stated)
+    if path.suffix.lower() not in TEXT_EXTENSIONS or not path.is_file():
+        return ShapeGuess(format)
+    with server_paths.open_unchanging_file(path, root) as file:
+        start = BytesIO(file.read(MAX_FORMAT_GUESS_BYTES))
+        is_whole = not file.read(1)
+    names = {*stated, *(() if is_whole else ("skip_end",))}  # its end was not looked at
+    return guess_text_format(start, format=format, stated=names)
+
+
+def _table_in_parts(path: Path, root: Path | None, stated: Json, job: Job) -> Table:
     """Return a table that is read in parts, with its first rows in memory to guess by."""
     job.report_progress(0.0, "The first rows are read")
-    if format is None and path.suffix.lower() in TEXT_EXTENSIONS and path.is_file():
-        with server_paths.open_unchanging_file(path, root) as file:
-            format = guess_text_format(BytesIO(file.read(MAX_FORMAT_GUESS_BYTES))).format
-    format = format or DEFAULT_TEXT_FORMAT
+    guess = _guess_format(path, root, stated)
+    format = guess.format
     source = source_at(path, format)
     try:
         names = source.columns
@@ -165,7 +176,15 @@ def _table_in_parts(path: Path, root: Path | None, job: Job, format: TextFormat 
         f"{format_words}, in parts, on {server_label()}; guesses look at the first "
         f"{len(first_rows):,} rows"
     )
-    return table_from_loaded(LoadedTable(first_rows, how, format), path.name, job, large_table)
+    loaded_table = LoadedTable(
+        first_rows,
+        how,
+        format,
+        doubts=guess.doubts,
+        preview=guess.preview,
+        left_out=guess.left_out,
+    )
+    return table_from_loaded(loaded_table, path.name, stated, job, large_table)
 
 
 def _read_first_rows(source: ParquetSource | TextSource) -> pd.DataFrame:

@@ -1,47 +1,43 @@
 """Choice of a table: upload, server file or sample; its text format; its schema as a file."""
 
 import json
-from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
-import pandas as pd
 import streamlit as st
 from streamlit.runtime.uploaded_file_manager import DeletedFile
 
 from dpcore import InputError, read_json
-from dpcore.core.types import Json
 from dpcore.data.readers import readable_table_endings
 from dpcore.data.statistics_files.statistics_file import (
     INSTALL_COMMAND,
     is_statistics_reader_installed,
 )
-from dpcore.schema.text_format import DELIMITER_NAMES, ENCODING_NAMES, NO_HEADER
 
 from ..components import inline_container
 from ..jobs.table_changes import (
     UPLOAD_PROBLEM_KEY,
     cancel_table_jobs,
     draw_upload_progress,
+    redo_change,
     show_upload_problem,
     start_schema_change,
     store_schema_problem,
+    undo_change,
 )
 from ..session import (
     Table,
-    escape_markdown,
     is_public_host,
-    printable_text,
     server_label,
+    session,
     visible_table,
     whole_table,
 )
-from ..session.current_table import SAMPLES, sync_widget_value, use_sample
+from ..session.current_table import SAMPLES, use_sample
 from ..session.session import forget_table
 from . import server_tables
 from .file_reading import start_reading_upload
+from .reading_doubts import FILE_GONE_TEXT
 
-FILE_GONE_TEXT = "The file is no longer at hand. Choose it again."
 UPLOAD_STORAGE_TEXT = (
     "An upload stays in {here}'s memory for this session. It goes within two minutes after you "
     "close the tab. "
@@ -53,27 +49,6 @@ IN_PARTS_STORAGE_TEXT = (
     "This table stays where it lies on {here}. Its first rows and its counts are kept in memory "
     "for "
     "this session. They go within two minutes after you close the tab."
-)
-MAX_DOUBT_CHARS = 400
-WRITTEN_KEY = (
-    "_constraints-written"  # what the table said when it was written into the field, and into which
-)
-LINE_BREAK_TEXTS = {False: "Read each line as a row", True: "Allow line breaks inside values"}
-FORMAT_CHOICES = (
-    ("encoding", "Read as {}", ENCODING_NAMES),
-    ("delimiter", "Separate by {}", DELIMITER_NAMES),
-    ("line_breaks", "{}", LINE_BREAK_TEXTS),
-)
-CONSTRAINTS_EXAMPLE = (
-    '[{"order": ["first_year", "last_year"]}, {"impossible": {"age": {"to": '
-    '14}, "married": "yes"}}]'
-)
-CONSTRAINTS_HELP = (
-    'What everybody knows: {"order": ["start", "end"]}, numbers that never fall; {"impossible": '
-    '{"age": {"to": 14}, '
-    '"married": "yes"}}, values that never occur together; {"within": ["city", "county"], '
-    '"which": {"Lyon": "Rhône"}}. '
-    "No synthetic row breaks one. A real row that does is counted as it is."
 )
 
 
@@ -102,6 +77,7 @@ def choose_table() -> Table:
         server_tables.draw_server_tables()
         if visible_table().uploaded:
             st.button("Forget my table", on_click=forget_table, type="tertiary")
+        _draw_undo()
     if not is_statistics_reader_installed():
         st.caption(
             "Files of SPSS, Stata and SAS cannot be read yet. Whoever runs the app can add that: "
@@ -119,91 +95,30 @@ def choose_table() -> Table:
     return visible_table()
 
 
+def _draw_undo() -> None:
+    """Draw the buttons that take the last change back and make it again, where there is one."""
+    history = session().history
+    if not history.past and not history.undone:
+        return
+    for label, icon, states, on_click in (
+        ("Undo", ":material/undo:", history.past, undo_change),
+        ("Redo", ":material/redo:", history.undone, redo_change),
+    ):
+        st.button(
+            label,
+            key=label.lower(),
+            icon=icon,
+            disabled=not states,
+            on_click=on_click,
+            type="tertiary",
+        )
+
+
 def _take_sample() -> None:
     if st.session_state["sample"] is not None:
         st.session_state.pop("_lost", None)
         cancel_table_jobs()
         use_sample(st.session_state["sample"])
-
-
-def draw_format_choices(current: Table) -> None:
-    """Draw buttons that read a text file again in another format, one click each."""
-    st.caption(
-        "If that is wrong, one click reads the file again. Its columns are then guessed anew."
-    )
-    with st.container(horizontal=True):
-        for name, label, text_by_value in FORMAT_CHOICES:
-            for value in (
-                value for value in text_by_value if value != getattr(current.text_format, name)
-            ):
-                button_text = label.format(text_by_value[value])
-                st.button(
-                    button_text,
-                    key=f"again-{button_text}",
-                    on_click=_read_again,
-                    args=({name: value},),
-                )
-
-
-def draw_reading_doubts(current: Table) -> None:
-    """Draw what was assumed of the file's shape, one click each to read it otherwise.
-
-    Below it stand the file's first lines as they were read.
-    """
-    if not current.doubts:
-        return
-    with st.container(border=True, key="reading-doubts"):
-        st.markdown("**Is the file read as it should be?**")
-        for doubt in current.doubts:
-            line = printable_text(doubt.text, MAX_DOUBT_CHARS)
-            text = escape_markdown(line, MAX_DOUBT_CHARS)
-            st.markdown(f"{text[:1].upper()}{text[1:]}.")
-            if doubt.statement:
-                st.button(
-                    _reading_text(doubt.statement),
-                    key=f"doubt-{doubt.kind}",
-                    on_click=_read_again,
-                    args=(doubt.statement,),
-                )
-        if current.first_lines:
-            with st.expander("The file's first lines"):
-                lines = pd.DataFrame(current.first_lines)
-                lines.index = pd.RangeIndex(1, len(lines) + 1, name="line")
-                st.dataframe(lines.map(lambda cell: printable_text(str(cell))))
-
-
-def _reading_text(settings: Json) -> str:
-    """Return what a click does that reads a file with these settings, in words."""
-    if settings.get("header") == NO_HEADER:
-        return "No, line 1 is a row"
-    if "header" in settings:
-        return f"No, line {settings['header']} holds the names"
-    if "skip_end" in settings:
-        return "No, leave no line out"
-    if "sheet" in settings:
-        return f"Take the sheet {escape_markdown(printable_text(settings['sheet']), 60)}"
-    if "encoding" in settings:
-        return f"Read as {ENCODING_NAMES.get(settings['encoding'], settings['encoding'])}"
-    if settings.get("delimiter"):
-        return f"Separate by {DELIMITER_NAMES[settings['delimiter']]}"
-    return "No, spaces are part of the values"
-
-
-def _read_again(settings: Json) -> None:
-    """Read the file in use once more, with some settings of its format changed."""
-    current = whole_table()
-    uploaded = st.session_state.get("upload")
-    format = replace(current.text_format, **settings)
-    keys = (server_tables.PATH_WIDGET_KEY, server_tables.FILE_WIDGET_KEY)
-    matching_keys = [
-        key for key in keys if Path(st.session_state.get(key) or "").name == current.name
-    ]
-    if getattr(uploaded, "name", None) == current.name:
-        start_reading_upload(uploaded.name, uploaded, format)
-    elif matching_keys:
-        server_tables.start_reading_server_table(matching_keys[0], format)
-    else:
-        st.session_state[UPLOAD_PROBLEM_KEY] = FILE_GONE_TEXT
 
 
 def _uploaded_file(key: str) -> Any:
@@ -225,7 +140,7 @@ def _take_upload() -> None:
     """
     file = _uploaded_file("upload")
     if file is not None:
-        start_reading_upload(file.name, file)
+        start_reading_upload(file.name, file, {})
 
 
 def draw_schema_upload(current: Table) -> None:
@@ -256,46 +171,3 @@ def draw_schema_download(current: Table) -> None:
     st.download_button(
         "Save (schema.json)", text, "schema.json", "application/json", on_click="ignore"
     )
-
-
-def draw_constraints_editor(current: Table) -> None:
-    """Draw an editor for the constraints (combinations that cannot occur), as a JSON list."""
-    key = f"constraints-{current.identity}"
-    if key not in st.session_state or st.session_state.get(WRITTEN_KEY) != (
-        key,
-        current.constraints,
-    ):
-        # not what was refused: a person goes on from there
-        sync_widget_value(key, _format_constraints(current.constraints))
-        st.session_state[WRITTEN_KEY] = key, current.constraints
-    st.text_area(
-        "Impossible combinations: constraints, as a JSON list",
-        height="content",
-        key=key,
-        placeholder=CONSTRAINTS_EXAMPLE,
-        help=CONSTRAINTS_HELP,
-        on_change=_store_constraints,
-        args=(key,),
-    )
-    if current.domain is not None and current.domain.constraints:
-        constraints_text = printable_text(
-            "; ".join(c.description for c in current.domain.constraints)
-        )
-        st.caption(escape_markdown(f"Impossible combinations: {constraints_text}.", 400))
-
-
-def _store_constraints(key: str) -> None:
-    try:
-        constraints = json.loads(st.session_state[key] or "[]")
-    except (json.JSONDecodeError, RecursionError) as error:
-        store_schema_problem(
-            whole_table(), f"the constraints are no JSON list: {getattr(error, 'msg', 'too deep')}"
-        )
-    else:
-        start_schema_change(lambda target, _: target.set_constraints(constraints))
-
-
-def _format_constraints(constraints: list[Any]) -> str:
-    """Return the constraints as JSON text with one constraint per line."""
-    lines = (json.dumps(constraint, ensure_ascii=False) for constraint in constraints)
-    return "[" + ",\n ".join(lines) + "]" if constraints else ""

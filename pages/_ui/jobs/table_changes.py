@@ -108,9 +108,11 @@ def draw_change_progress(current: Table) -> bool:
     elif current.version != version:
         start_schema_change(*changes)  # whom it protects was changed meanwhile: once more
     else:
-        changed_table, problem = outcome
-        if changed_table.version != version:
-            session().table = changed_table
+        states, problem = outcome
+        for before in states[:-1]:
+            session().history.store_change(before)
+        if states[:-1]:
+            session().table = states[-1]
         if problem:
             store_schema_problem(current, problem)
     st.rerun()
@@ -122,6 +124,25 @@ def draw_stakeholder_change() -> bool:
     Nothing else is drawn there of the table with its rows.
     """
     return draw_change_progress(whole_table())
+
+
+def undo_change() -> None:
+    """Take the last change of the table back, or the ones under way."""
+    _go_through_history(session().history.undo)
+
+
+def redo_change() -> None:
+    """Make the change again that was taken back last."""
+    _go_through_history(session().history.redo)
+
+
+def _go_through_history(step: Callable[[Table], Table]) -> None:
+    """Put another state of the table in use; changes under way are cancelled instead."""
+    current = whole_table()
+    if is_change_running(current):
+        close_job(SCHEMA_CHANGE)
+        return
+    session().table = step(current)
 
 
 def is_change_running(current: Table) -> bool:
@@ -177,12 +198,16 @@ def _find_running_change(current: Table) -> Job | None:
 
 def _apply_changes(
     table_copy: Table, changes: tuple[SchemaChange, ...], job: Job
-) -> tuple[Table, str]:
-    """Return a copy of the table as it was changed, and in words what could not be changed."""
+) -> tuple[list[Table], str]:
+    """Return the table before each change and after the last, and what could not be changed."""
     problems = []
+    states = []
     for change in changes:
+        before = table_copy.without_encoded_rows()
         try:
             change(table_copy, job.report_progress)
         except InputError as error:
             problems.append(str(error))
-    return table_copy, "; ".join(problems)
+        if table_copy.statement != before.statement:
+            states.append(before)
+    return [*states, table_copy], "; ".join(problems)

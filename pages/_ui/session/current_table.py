@@ -44,11 +44,28 @@ def use_sample(name: str) -> Table:
 
 
 def set_current_table(table: Table) -> Table:
-    """Make `visible_table` this session's table, and let the address name it if it is a sample."""
+    """Make `visible_table` this session's table, and let the address name it if it is a sample.
+
+    If it is the same file as before, read otherwise, that can be taken back.
+    """
+    before = session().table
+    if before is not None and before is not table:
+        if _is_same_file(before, table):
+            session().history.store_change(before)
+        else:
+            session().history.clear()
     session().table = table
     if not table.uploaded:
         st.query_params["sample"] = table.name
     return table
+
+
+def _is_same_file(first: Table, second: Table) -> bool:
+    return (first.name, first.sha256, first.uploaded) == (
+        second.name,
+        second.sha256,
+        second.uploaded,
+    )
 
 
 def is_uploaded_table_lost() -> bool:

@@ -9,6 +9,7 @@ import streamlit as st
 
 from .stakeholder_view import is_stakeholder_view
 from .table import Table
+from .table_history import TableHistory
 
 MAX_MEMOS_PER_NAME = 8  # results of one kind that a tab keeps
 FORGOTTEN_KEY = "_forgotten"  # that a table was, until the browser has heard it
@@ -39,7 +40,7 @@ H = TypeVar("H", bound=SessionResource)
 
 @dataclass(eq=False)
 class Session:
-    """Browser tab's state: its `table`, its named resources, its memos, and viewed tables.
+    """Browser tab's state: its `table` and what it was before, its named resources and memos.
 
     Resources are jobs with shared blocks and the like. `viewed_table_digests` holds keyed digests
     of
@@ -54,6 +55,7 @@ class Session:
     """
 
     table: Table | None = None
+    history: TableHistory = field(default_factory=TableHistory)
     resources: dict[str, SessionResource] = field(default_factory=dict)
     memos: dict[str, list[tuple[Any, Any]]] = field(default_factory=dict)
     viewed_table_digests: set[int] = field(default_factory=set)
@@ -119,6 +121,7 @@ class Session:
         self.resources = {}
         self.memos = {}
         self.table = None
+        self.history.clear()
 
     def _table_digest(self, table: Table) -> int:
         large_table = table.large_table

@@ -3,7 +3,7 @@
 import copy
 import json
 import uuid
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import InitVar, dataclass, field
 from functools import cached_property
@@ -14,12 +14,14 @@ import pandas as pd
 
 from dpcore import Domain, InputError, PrivacyUnit, domain_from_json, domain_to_json
 from dpcore.core.job import StatusCallback
-from dpcore.core.types import Texts, ignore_progress
+from dpcore.core.types import Json, Texts, frozen, ignore_progress
 from dpcore.data.sources.gathered_counts import GatheredCounts
 from dpcore.data.sources.source import Source
 from dpcore.data.table_shape import Doubt
+from dpcore.schema.editing.code_values import Code, missing_codes_of
 from dpcore.schema.inference.default_columns import choose_default_columns
 from dpcore.schema.inference.infer_schema import ColumnGuess
+from dpcore.schema.inference.merges import suggest_merges_of_column
 from dpcore.schema.inference.proposal import has_crowded_bin
 from dpcore.schema.inference.repairs import (
     PEEKING_FIXES,
@@ -47,6 +49,17 @@ USER_INPUT = "typed"
 GUESSED = "guessed"
 INFERRED_FROM_DATA = "read off"
 SchemaEntry = dict[str, Any]
+
+
+@frozen
+class ColumnCheck:
+    """What the cells of a column say of its entry, which is kept as text."""
+
+    entry_text: str
+    problems: tuple[ColumnProblem, ...]
+    missing_words: dict[str, int]
+    has_crowded_bin: bool
+    merges: dict[str, list[str]]  # values that seem to be the same
 
 
 @dataclass(eq=False)
@@ -82,15 +95,15 @@ class Table:
     problems: tuple[ColumnProblem, ...] = ()
     # Rows, or Counts of a large table
     encoded_by_columns: dict[tuple[str, ...], Any] = field(default_factory=dict)
-    # by column: its entry as text, what is wrong, words for missing, and if most rows share a bin
-    _column_checks: dict[str, tuple[str, tuple[ColumnProblem, ...], dict[str, int], bool]] = field(
-        default_factory=dict
-    )
+    codes: dict[str, tuple[Code, ...]] = field(default_factory=dict)  # stated so far, by column
+    _column_checks: dict[str, ColumnCheck] = field(default_factory=dict)
     large_table: LargeTable | None = None
     counts: CountsByColumns = field(default_factory=dict)
     text_format: TextFormat = DEFAULT_TEXT_FORMAT
     doubts: tuple[Doubt, ...] = ()  # about how the file was read
+    stated_format: Json = field(default_factory=dict)  # what a person said of the file so far
     first_lines: tuple[Texts, ...] = ()  # as they were read, where that was guessed
+    last_lines: tuple[Texts, ...] = ()  # those that are left out at the end
     sha256: str = ""  # of the bytes of the file it was read from, by which a ledger knows it
     partial_schema: PartialSchema | None = None
     trial: SchemaTrial | None = None
@@ -112,6 +125,24 @@ class Table:
         clone.origins = dict(self.origins)
         clone.encoded_by_columns = dict(self.encoded_by_columns)
         clone._column_checks = dict(self._column_checks)
+        return clone
+
+    @property
+    def statement(self) -> tuple[Any, ...]:
+        """All that a change on Data can change: the schema, where it comes from, and the rest."""
+        return (
+            self.schema,
+            self.origins,
+            self.kinds_confirmed,
+            self.unit,
+            self.stated_format,
+            self.trial,
+        )
+
+    def without_encoded_rows(self) -> "Table":
+        """Return a copy to go back to, which takes no room beside the rows that it shares."""
+        clone = self.editable_copy()
+        clone.encoded_by_columns = {}
         return clone
 
     def set_schema(
@@ -346,7 +377,7 @@ class Table:
         They are known as far as raw texts were checked.
         """
         words_by_column = {
-            name: checked[2]
+            name: checked.missing_words
             for name, checked in self._column_checks.items()
             if name in self.entries
         }
@@ -359,7 +390,30 @@ class Table:
     def has_crowded_bin(self, name: str) -> bool:
         """Return whether most rows of a used column are in one bin, as far as it was checked."""
         checked = self._column_checks.get(name)
-        return checked is not None and name in self.entries and checked[3]
+        return checked is not None and name in self.entries and checked.has_crowded_bin
+
+    def suggested_merges(self, name: str) -> dict[str, list[str]]:
+        """Return the values of a used column that seem to be the same, by one of each group."""
+        checked = self._column_checks.get(name)
+        return {} if checked is None or name not in self.entries else checked.merges
+
+    def codes_of(self, name: str) -> list[Code]:
+        """Return the codes of a column: those guessed, stated, and counted as missing."""
+        guessed = self.column_guess(name).missing_codes
+        missing = missing_codes_of(self.entries.get(name, {}))
+        return [*dict.fromkeys([*guessed, *self.codes.get(name, ()), *missing])]
+
+    def change_code(
+        self,
+        name: str,
+        code: Code,
+        change: Callable[[SchemaEntry, Code, Collection[Code]], SchemaEntry],
+        progress: StatusCallback = ignore_progress,
+    ) -> None:
+        """Change what a code of a column counts as, and keep the code in mind."""
+        entry = change(self.entries[name], code, self.codes_of(name))
+        self.codes = {**self.codes, name: (*self.codes.get(name, ()), code)}
+        self.update_entries({name: entry}, progress=progress)
 
     def column_guess(self, name: str) -> ColumnGuess:
         """Return the guess of a column's kind; an empty guess if the schema came with the table."""
@@ -476,13 +530,15 @@ class Table:
         if is_private_entry(entry):
             self.column_cells(name)  # whether it is there
             return ()
-        if name not in self._column_checks or self._column_checks[name][0] != text:
+        if name not in self._column_checks or self._column_checks[name].entry_text != text:
             cells = self.column_cells(name)
             column_problems = find_column_problems(name, cells, entry)
-            self._column_checks[name] = (
+            is_category = isinstance(entry, Mapping) and entry.get("kind") == "categorical"
+            self._column_checks[name] = ColumnCheck(
                 text,
                 column_problems,
                 {} if column_problems else missing_word_counts(name, cells, entry),
                 not column_problems and has_crowded_bin(name, cells, entry),
+                suggest_merges_of_column(entry, cells) if is_category else {},
             )
-        return self._column_checks[name][1]
+        return self._column_checks[name].problems

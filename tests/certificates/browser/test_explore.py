@@ -32,7 +32,7 @@ def verdict(page):
 
 def upload(page, path, schema):
     page.locator(".st-key-upload input[type=file]").set_input_files(path)
-    wait_for_text(page, "Type them into the grid")
+    wait_for_text(page, "Type them below")
     click(page, "tab", "File and schema")
     field = page.locator("[class*=st-key-schema-file] input[type=file]")
     expect(field).to_have_count(1)

@@ -17,6 +17,9 @@ MERGES = {
     "numbers": (["1", "10", "1.5", "15", "-15"], {}),
     "signs": (["+", "-", "?"], {}),
     "a short beginning": (["A", "AB", "B"], {}),
+    "one unknown": (["Male", "M", "F", "unknown", "?"], {"Male": ["M"]}),
+    "letters": (["m", "h", "x"], {}),
+    "grades": (["B", "B+", "B-", "b"], {"b": ["B"]}),
     "nothing": ([], {}),
 }
 
