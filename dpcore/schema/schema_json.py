@@ -66,16 +66,8 @@ CHOICES_BY_KEY = {  # the first one is what is taken where a schema says nothing
     "read": READINGS,
 }
 FIRST_YEAR_LIMITS = (1, 9900)  # of the hundred years that two digits can mean
-COLUMN_KEYS = {
-    "kind",
-    "ordered",
-    "same",
-    "missing_codes",
-    "form",
-    "first_year",
-    *CHOICES_BY_KEY,
-    *VALUE_KEYS,
-}
+OTHER_COLUMN_KEYS = {"kind", "ordered", "same", "missing_codes", "form", "first_year"}
+COLUMN_KEYS = OTHER_COLUMN_KEYS.union(CHOICES_BY_KEY, VALUE_KEYS)
 FILE_CHOICES_BY_KEY = {
     "delimiter": [*DELIMITER_NAMES],
     "line_breaks": [True, False],

@@ -33,10 +33,11 @@ from ..date_texts import (
 from ..forms.calendar_numbers import SECONDS_PER_DAY
 from ..forms.number_form import parse_number_form
 from ..schema_json import MAX_NUMBER, domain_from_json
+from .column_guess import UNREADABLE_AS_MISSING, ColumnGuess, calendar_entry
 from .date_bounds import round_date_bounds
 from .identifiers import natural_sort_key
 from .infer_form import infer_form
-from .infer_schema import MAX_CATEGORIES, UNREADABLE_AS_MISSING, ColumnGuess, calendar_entry
+from .infer_schema import MAX_CATEGORIES
 from .rounded_bounds import round_bounds
 from .scales import order_on_scale
 

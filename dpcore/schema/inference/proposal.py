@@ -18,8 +18,9 @@ from ..column import Column
 from ..column_readings import AMOUNT_READINGS, whole_date_of_reading
 from ..column_texts import ColumnTexts
 from ..schema_json import domain_from_json
+from .column_guess import ColumnGuess
 from .infer_column import infer_guessed_entry
-from .infer_schema import ColumnGuess, guess_column
+from .infer_schema import guess_column
 from .rounded_bounds import MAX_BIN_SHARE, TARGET_BIN_COUNT
 from .stated_column import NOTHING_STATED, StatedColumn
 

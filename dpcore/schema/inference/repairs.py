@@ -15,8 +15,9 @@ from ..column import Column
 from ..column_readings import ANY_CASE, AS_WRITTEN, READINGS, casefold_text
 from ..editing.merged_values import merge_stated_values
 from ..schema_json import COLUMN_KINDS, domain_from_json
+from .column_guess import DATE_COLUMN, TEXT_COLUMN, UNREADABLE_AS_MISSING
 from .infer_column import infer_column_from_data, infer_guessed_entry
-from .infer_schema import DATE_COLUMN, TEXT_COLUMN, UNREADABLE_AS_MISSING, guess_column
+from .infer_schema import guess_column
 
 FILL_IN = "read"
 LEAVE_OUT = "aside"

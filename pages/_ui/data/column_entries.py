@@ -16,7 +16,7 @@ from dpcore.schema.column_readings import (
 )
 from dpcore.schema.editing.merged_values import without_contradictions
 from dpcore.schema.forms.calendar_numbers import STEP_BY_WORD
-from dpcore.schema.inference.infer_schema import initial_column_entry
+from dpcore.schema.inference.column_guess import initial_column_entry
 from dpcore.schema.partial_schema import PRIVATE, is_private_entry, private_entry
 
 from ..session import Table

@@ -12,7 +12,7 @@ from dpcore.core.provenance import Provenance
 from dpcore.schema.column_readings import DATE_PARTS, DATE_READINGS, PREFIX_LENGTHS, WHOLE_DATES
 from dpcore.schema.editing.code_values import give_own_value, number_codes_of
 from dpcore.schema.inference import repairs
-from dpcore.schema.inference.infer_schema import ColumnGuess, initial_column_entry
+from dpcore.schema.inference.column_guess import ColumnGuess, initial_column_entry
 from dpcore.schema.inference.repairs import ColumnProblem
 from dpcore.schema.inference.rounded_bounds import CROWDED_BIN_NOTE
 from dpcore.schema.partial_schema import is_private_entry, private_entry

@@ -19,8 +19,8 @@ from dpcore.release.evidence.card import OUTSIDE_PROMISE, PEEKED_CAVEAT
 from dpcore.schema.column_readings import ANY_CASE, DATE_PARTS, WHOLE_DATES
 from dpcore.schema.editing.code_values import number_codes_of
 from dpcore.schema.inference import repairs
+from dpcore.schema.inference.column_guess import DATE_COLUMN, ColumnGuess
 from dpcore.schema.inference.identifiers import header_names_one_person
-from dpcore.schema.inference.infer_schema import DATE_COLUMN, ColumnGuess
 from dpcore.schema.partial_schema import PRIVATE, UnknownColumn, is_private_entry
 
 from ..components import (

@@ -132,6 +132,7 @@ def _choose_first_panel(key: str, count: int) -> int:
         required=True,
         format_func=lambda at: f"{at + 1}–{min(at + column_panels.MAX_PANELS, count)} of {count}",
         key=f"{key}-screen",
+        persist_state="session",
     )
     return start or 0
 

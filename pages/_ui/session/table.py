@@ -19,8 +19,8 @@ from dpcore.data.sources.gathered_counts import GatheredCounts
 from dpcore.data.sources.source import Source
 from dpcore.data.table_shape import Doubt
 from dpcore.schema.editing.code_values import Code, missing_codes_of
+from dpcore.schema.inference.column_guess import ColumnGuess
 from dpcore.schema.inference.default_columns import choose_default_columns
-from dpcore.schema.inference.infer_schema import ColumnGuess
 from dpcore.schema.inference.merges import suggest_merges_of_column
 from dpcore.schema.inference.proposal import has_crowded_bin
 from dpcore.schema.inference.repairs import (

@@ -11,9 +11,10 @@ from hypothesis import strategies as st
 
 from dpcore import InputError, read_table, source_at
 from dpcore.schema.column_readings import AMOUNT_WITH_COMMA, AMOUNT_WITH_POINT, ANY_CASE
+from dpcore.schema.inference.column_guess import EXCLUSION_REASONS
 from dpcore.schema.inference.identifiers import header_names_one_person
 from dpcore.schema.inference.infer_column import infer_column_from_data, infer_guessed_entry
-from dpcore.schema.inference.infer_schema import EXCLUSION_REASONS, MAX_CATEGORIES, guess_column
+from dpcore.schema.inference.infer_schema import MAX_CATEGORIES, guess_column
 from dpcore.schema.inference.missing_codes import find_missing_codes
 from dpcore.schema.inference.proposal import has_crowded_bin, propose_schema, reading_notes
 from dpcore.schema.inference.rounded_bounds import (
