@@ -11,9 +11,7 @@ from .predicted_errors import min_visible_rows
 
 # share of all rows that a value may need to be seen; where it needs more, nearly all is hidden
 MAX_NEEDED_SHARE = 0.1
-NEARLY_ALL_HIDDEN_ADVICE = (
-    "So nearly all may be hidden. Better state the values or ranges yourself, or use more budget"
-)
+NEARLY_ALL_HIDDEN_ADVICE = "Better state the values or ranges yourself, or use more budget"
 
 
 @value_object
@@ -38,11 +36,16 @@ class HiddenRows:
     @property
     def text(self) -> str:
         """What will be hidden, in words."""
-        parts = []
-        if self.value_rows:
-            parts.append(_hidden_text("values", self.value_rows, self.n))
-        if self.number_rows:
-            parts.append(_hidden_text("ranges of numbers", self.number_rows, self.n))
+        needed_rows = {"values": self.value_rows, "ranges of numbers": self.number_rows}
+        hidden_nouns = [noun for noun, rows in needed_rows.items() if rows >= self.n]
+        parts = [
+            f"{noun} under {rows:,.0f} of {self.n:,} rows will be hidden"
+            for noun, rows in needed_rows.items()
+            if 0 < rows < self.n
+        ]
+        if hidden_nouns:
+            nouns = " and ".join(hidden_nouns)
+            parts.insert(0, f"all {nouns} may be hidden: {self.n:,} rows are too few")
         return ", and ".join(parts)
 
 
@@ -59,9 +62,3 @@ def predict_hidden_rows(problem: ColumnMeasurement, plan: Plan) -> HiddenRows:
         elif plan["categories"] is not None:
             value_rows = min_visible_rows(column, problem, plan)
     return HiddenRows(problem.n, value_rows, number_rows)
-
-
-def _hidden_text(noun: str, rows: float, n: int) -> str:
-    if rows >= n:
-        return f"all {noun} may be hidden, even what all {n:,} rows share"
-    return f"{noun} under {rows:,.0f} of {n:,} rows will be hidden"

@@ -56,8 +56,10 @@ PAGE_STYLE = """<style>
 .st-key-tiles {gap: 0.2rem 1.2rem;}
 .st-key-tiles > div {flex: 1 1 9rem; width: auto; min-width: 9rem;}
 .st-key-tiles [data-testid="stMarkdownContainer"] {margin-bottom: 0;}
-@media (min-width: 901px) {.st-key-tiles {flex-wrap: nowrap;}
-  .st-key-tiles > div {flex-basis: auto;}}
+/* In one line, but in a column of a page, where they would stand beyond it. */
+@media (min-width: 901px) {
+  .st-key-tiles:not([data-testid="stColumn"] *) {flex-wrap: nowrap;}
+  .st-key-tiles:not([data-testid="stColumn"] *) > div {flex-basis: auto;}}
 .st-key-tiles p {margin: 0; font-size: 0.875rem; line-height: 1.35;}
 .st-key-tiles strong {font-size: 1.125rem; line-height: 1.2;}
 .st-key-uses > div:first-child {flex: 1 1 16rem; width: auto;}

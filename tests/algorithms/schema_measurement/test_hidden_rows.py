@@ -43,7 +43,7 @@ def test_it_falls_with_rows_and_budget_and_says_nearly_all_where_it_is(delta, na
         for epsilon in (0.1, 1.0)
     }
     assert said[100, 0.1].hides_nearly_all
-    assert "even what all 100 rows share" in said[100, 0.1].text
+    assert "may be hidden: 100 rows are too few" in said[100, 0.1].text
     assert not said[10**6, 0.1].hides_nearly_all
     for n in (5000, 10**6):
         assert said[n, 1.0].number_rows < said[n, 0.1].number_rows
