@@ -45,7 +45,7 @@ class HiddenRows:
         ]
         if hidden_nouns:
             nouns = " and ".join(hidden_nouns)
-            parts.insert(0, f"all {nouns} may be hidden: {self.n:,} rows are too few")
+            parts.append(f"all {nouns} may be hidden: {self.n:,} rows are too few")
         return ", and ".join(parts)
 
 
