@@ -125,11 +125,11 @@ def test_guesses_look_at_the_first_rows_and_say_so(parts):
 
 def test_explore_shows_what_it_shows_of_the_table_in_memory(parts, app):
     switch_page(app, "explore")
-    [verdict] = [m.value for m in app.markdown if m.value.startswith("Typical error")]
+    [verdict] = [m.value for m in app.markdown if m.value.startswith("People in a wrong cell")]
     whole = opened((parts.parent / "people.csv").read_bytes(), "people.csv")
     table(whole).set_schema(SCHEMA)
     whole = switch_page(whole, "explore")
-    assert [m.value for m in whole.markdown if m.value.startswith("Typical error")] == [verdict]
+    assert [m.value for m in whole.markdown if m.value.startswith("People in a wrong cell")] == [verdict]
 
 
 def test_what_cannot_be_listed_is_counted_by_its_tables(parts, unlisted, app):
@@ -139,7 +139,7 @@ def test_what_cannot_be_listed_is_counted_by_its_tables(parts, unlisted, app):
     rows = table(app).encoded_rows(table(app).domain.names)
     assert isinstance(rows, sources.GatheredCounts)
     assert rows.source is None, "no page waits for a file"
-    assert "Typical error" in markdown_text(app)
+    assert "in a wrong cell" in markdown_text(app)
     started = session(app).resources["explore"].group.requested
     set_fields(app, question="a = x and b > 4 and c < 5")
     truth = pd.read_parquet(parts).query("a == 'x' and b > 4 and c < 5")
@@ -167,7 +167,7 @@ def test_a_part_of_the_screen_that_was_not_counted_says_so(parts, unlisted, monk
     table(app).counts, table(app).encoded_by_columns = {}, {}
     set_fields(app, questions=["every single column"])
     assert "was not counted" in caption_text(app)
-    assert "Typical error" in markdown_text(app)
+    assert "in a wrong cell" in markdown_text(app)
 
 
 def test_too_many_cells_at_once_are_refused(parts, unlisted, monkeypatch):

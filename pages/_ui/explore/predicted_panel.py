@@ -1,6 +1,6 @@
 """Explore in the stakeholder view of a private table: predictions from public numbers.
 
-They are what the plan alone foretells.
+They follow from the plan alone.
 """
 
 import streamlit as st

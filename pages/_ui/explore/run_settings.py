@@ -28,7 +28,7 @@ class RunSettings:
     """An experiment, its problem about the table of this tab, and whether to run it again.
 
     `split` is how the budget is split with the table's schema, where that is measured.
-    One run is foreseen to take `predicted_seconds`.
+    One run takes about `predicted_seconds`, by its forecast.
     """
 
     experiment: Experiment
