@@ -76,6 +76,14 @@ def choose_workload(table: Table, domain: Domain | None = None) -> tuple[Workloa
     return workload, texts
 
 
+def set_columns(table: Table, names: Sequence[str]) -> None:
+    """Choose columns for the list of columns, from what a click calls."""
+    if table.uploaded:
+        store_choice(f"columns-{table.identity}", list(names))
+    else:
+        set_widget_value(f"columns-{table.name}", list(names))
+
+
 def _choose_columns(table: Table, names: list[str], default_names: list[str]) -> list[str]:
     """Draw the list of columns, and a button for all of them as long as none was chosen."""
     chip_labels = distinct_labels(names, 16)  # a chip shows no more
@@ -85,7 +93,6 @@ def _choose_columns(table: Table, names: list[str], default_names: list[str]) ->
     } | persistent_widget_args()
     if table.uploaded:  # its columns come and go with its schema, and what was chosen of them stays
         key = f"columns-{table.identity}"
-        set_columns = store_choice
         sync_widget_value(
             key, [name for name in stored_choice(key, default_names) if name in names]
         )
@@ -94,21 +101,15 @@ def _choose_columns(table: Table, names: list[str], default_names: list[str]) ->
         )
     else:
         key = f"columns-{table.name}"
-        set_columns = set_widget_value
         columns = st.multiselect(
             "Columns", names, default_unless_set(key, default_names), key=key, **widget_args
         )
     if columns == default_names != names:
-        _draw_all_columns_button(key, names, len(default_names), set_columns)
+        _draw_all_columns_button(table, names, len(default_names))
     return columns
 
 
-def _draw_all_columns_button(
-    key: str,
-    names: list[str],
-    default_count: int,
-    set_columns: Callable[[str, list[str]], object],
-) -> None:
+def _draw_all_columns_button(table: Table, names: list[str], default_count: int) -> None:
     """Say that some columns are left out at first, and offer all of them."""
     st.caption(
         f"{default_count} of {len(names)} columns to begin with: the first of a handy size that "
@@ -118,7 +119,7 @@ def _draw_all_columns_button(
         f"Use all {len(names)} columns",
         key="all-columns",
         on_click=set_columns,
-        args=(key, names),
+        args=(table, names),
         help=ALL_COLUMNS_HELP,
         icon=":material/select_all:",
     )

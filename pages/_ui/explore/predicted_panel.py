@@ -5,8 +5,9 @@ They follow from the plan alone.
 
 import streamlit as st
 
-from dpcore.accuracy.meaning_of_epsilon import Promise, guess_tile_texts
-from dpcore.accuracy.usefulness import planned_tables, promised_error, suitable_uses
+from dpcore.accuracy.meaning_of_epsilon import guess_tile_texts
+from dpcore.accuracy.promise_with_schema import promise_of
+from dpcore.accuracy.usefulness import planned_tables, promised_error
 from dpcore.algorithms.algorithm import make_plan
 from dpcore.core.numbers import unit_noun
 from dpcore.core.provenance import Provenance
@@ -19,6 +20,7 @@ from ..jobs.predicted_runs import predict_before_release
 from ..session import escape_markdown, show_left_out_notice
 from ..session.stakeholder_wall import PREDICTED_FOR_ALL_ROWS_TEXT, PublicTable
 from .run_settings import RunSettings
+from .useful_changes import draw_useful_changes, uses_sentence
 
 
 def draw_predicted_panel(table: PublicTable, run_settings: RunSettings) -> None:
@@ -40,12 +42,13 @@ def draw_predicted_panel(table: PublicTable, run_settings: RunSettings) -> None:
         *tiled.predicted_error_tiles(predicted, problem.n, noun),
         *tiled.promised_error_tile(promised_error(planned, problem.workload), problem.n, noun),
     ] or [UNKNOWN_ERROR_TILE]
-    guess_rate = Promise.of_plan(plan, adaptive=algorithm.adaptive).max_guess_probability()
+    promise = promise_of(algorithm, problem, budget, run_settings.split)
     with st.container(key="verdict"):
-        show_tiles(
-            [*tiles, guess_tile_texts(guess_rate)],
-            suitable_uses(planned, problem.n).sentence,
+        uses_container, _ = show_tiles(
+            [*tiles, guess_tile_texts(promise.max_guess_probability())],
+            uses_sentence(run_settings),
         )
+        draw_useful_changes(table, run_settings, uses_container, may_change_schema=False)
     if table.unit.person is not None:
         st.caption(PREDICTED_FOR_ALL_ROWS_TEXT.format(size=table.n))
     show_left_out_notice()

@@ -287,7 +287,9 @@ def draw_predicted_tiles(ready: PreparedRelease, plan_key: tuple) -> None:
     ]
     tiles = tiles or [UNKNOWN_ERROR_TILE]
     guess = Promise(budget.epsilon, budget.delta, ready.events).max_guess_probability()
-    show_tiles([*tiles, guess_tile_texts(guess)], suitable_uses(planned, n).sentence)
+    show_tiles(
+        [*tiles, guess_tile_texts(guess)], suitable_uses(planned, n, rows_per_person).sentence
+    )
     if isinstance(ready.plan.accountant, ZcdpAccountant):
         st.caption(CAUTION_TEXT)
 
