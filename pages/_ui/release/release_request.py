@@ -193,7 +193,9 @@ def _choose_workload_and_algorithm(table: Table, budget: Budget) -> tuple[Worklo
     questions_container, algorithm_container = st.columns(2)
     with questions_container:
         workload, texts = question_choice.choose_workload(
-            table, None if partial_schema is None else partial_schema.placeholder
+            table,
+            None if partial_schema is None else partial_schema.placeholder,
+            may_pair=True,
         )
     with algorithm_container:
         name = parameter_widgets.algorithm_selectbox()
