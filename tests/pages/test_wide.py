@@ -1,4 +1,4 @@
-"""Wide tables on Explore: all columns with one click, what it takes said beforehand, and which
+"""Wide tables on Explore: all columns up to a public limit, what it takes said beforehand, and which
 columns are tied.
 """
 
@@ -11,6 +11,7 @@ from dpcore.accuracy import work_forecast
 from dpcore.models.graphical_model import GraphicalModel
 from dpcore.models.junction_tree import build_junction_tree
 from dpcore.models.tree_model import JunctionTreeModel
+from dpcore.schema.inference import default_columns
 from pages._ui.charts.clique_chart import clique_square
 from pages._ui.explore.linked_columns import describe_cliques
 from tests.pages.headless import (
@@ -46,10 +47,9 @@ def words(app):
     return f"{caption_text(app)} {error_text(app)}"
 
 
-def test_all_columns_are_one_click_away_and_their_ties_are_shown(one_value):
+def test_all_columns_are_asked_about_at_once_and_their_ties_are_shown(one_value):
     app = explored({"columns": COLUMNS})
-    assert "This run keeps no tree" in words(app), "a few columns are listed"
-    click_and_wait(app, "Use all 12 columns")
+    assert "columns to begin with" not in words(app), "12 columns are within the public limit"
     assert "Which columns are linked?" in " ".join(h.value for h in app.subheader)
     assert "of 66 pairs of columns are linked, in" in words(app)
     assert any("strong links are kept" in h.value for h in app.subheader), "the columns are alike"
@@ -57,6 +57,15 @@ def test_all_columns_are_one_click_away_and_their_ties_are_shown(one_value):
     for chosen in (list(COLUMNS), list(COLUMNS)[:3]):
         assert next(m for m in app.multiselect if m.label == "Columns").value == chosen
         set_fields(app, Columns=list(COLUMNS)[:3])
+    assert "This run keeps no tree" in words(app), "a few columns are listed"
+
+
+def test_columns_beyond_the_public_limit_are_one_click_away(one_value, monkeypatch):
+    monkeypatch.setattr(default_columns, "MAX_PAIRED_COLUMNS", 3)
+    app = explored({"columns": {name: COLUMNS[name] for name in list(COLUMNS)[:4]}})
+    assert "3 of 4 columns to begin with" in words(app)
+    click_and_wait(app, "Use all 4 columns")
+    assert next(m for m in app.multiselect if m.label == "Columns").value == list(COLUMNS)[:4]
 
 
 def test_what_the_machine_cannot_hold_is_refused_on_the_page(monkeypatch):
