@@ -9,6 +9,7 @@ from dpcore import Domain, InputError, read_queries
 from dpcore.core.types import Texts
 from dpcore.evaluation.experiment import QueryTask
 from dpcore.queries import Workload
+from dpcore.queries.example_question import example_question
 from dpcore.queries.parse_queries import join_column_names
 from dpcore.schema.inference.default_columns import (
     MAX_PAIR_CELLS,
@@ -26,7 +27,7 @@ from ..session.current_table import (
     sync_widget_value,
 )
 from ..session.current_table import store_widget_choice as choose_columns
-from ..session.inert_text import distinct_labels
+from ..session.inert_text import distinct_labels, printable_text
 from ..session.session import session
 from ..session.table import COMFORTABLE_CELLS, Table
 
@@ -35,6 +36,7 @@ QUESTION_GRAMMAR_TEXT = (
     "parentheses. "
     "Put names with spaces in double quotes."
 )
+MAX_EXAMPLE_CHARS = 80  # that an empty field shows
 ALL_COLUMNS_HELP = (
     "Where not all combinations can be listed, some algorithms keep only some columns linked. "
     "Others make rows, or say "
@@ -95,6 +97,11 @@ def choose_workload(
     # is found again.
     workload = session().memoize("asked", (domain, texts), lambda: read_queries(texts, domain)[0])
     return workload, texts
+
+
+def question_placeholder(domain: Domain) -> str:
+    """Return what stands in an empty field of a question: an example about these columns."""
+    return f"for example: {printable_text(example_question(domain), MAX_EXAMPLE_CHARS)}"
 
 
 def set_columns(table: Table, names: Sequence[str]) -> None:
