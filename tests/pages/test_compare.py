@@ -382,7 +382,7 @@ def test_the_worst_column_pair_and_group_are_those_of_the_run_and_an_error_is_ta
     assert frame.loc["column", "which"] == column
     assert frame.loc["column", "off by"] == f"{100 * largest((column,)):.2g} points"
     assert frame.loc["pair", "which"] == " × ".join(pair)
-    assert frame.loc["pair", "≈ rows"] == f"{4526 * largest(pair):,.0f}"
+    assert frame.loc["pair", "≈ people"] == f"{4526 * largest(pair):,.0f}"
     both = compare_with_rows(run.release, rows, Marginals.all(domain, 2))
     groups = [
         zip(of.error, of.share, strict=True)

@@ -8,6 +8,7 @@ from dpcore import Domain, InputError, Marginals, QueryRelease
 from dpcore.accuracy.intervals import question_intervals as intervals
 from dpcore.accuracy.intervals.cell_intervals import cell_intervals
 from dpcore.accuracy.intervals.question_intervals import Interval
+from dpcore.core.numbers import unit_noun
 from dpcore.evaluation.run import compare_with_rows
 from dpcore.evaluation.sweeps.worker_pool import RunResult
 from dpcore.models.releases import UnbiasedAnswers
@@ -121,8 +122,9 @@ def draw_answers(table: Table, domain: Domain, runs: list[RunResult], question: 
             f" (from {min(synthetic):.2%} to {max(synthetic):.2%} over {len(comparisons)} "
             "runs with other noise)"
         )
+    noun = unit_noun(table.unit.most_rows)
     st.markdown(
-        f"{escape_markdown(question.text, 200)}: {answer}, of {rows.n:,} rows. The real answer "
+        f"{escape_markdown(question.text, 200)}: {answer}, of {rows.n:,} {noun}. The real answer "
         "is not for publishing."
     )
     if len(comparisons) == 1:

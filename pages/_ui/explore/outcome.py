@@ -219,7 +219,7 @@ def draw_noise_spread(run_results: RunResults) -> None:
         st.caption(
             f"{spread_text}{_unbiased_limit_sentence(run_results)}{summary.problem.queries:,} "
             f"questions, {summary.problem.cells:,} combinations, "
-            f"{run_results.n:,} rows. Used: ε = {epsilon:.4g} at δ = "
+            f"{run_results.n:,} {run_results.unit_name}. Used: ε = {epsilon:.4g} at δ = "
             f"{format_short_number(delta)}, by "
             f"{accounting}. "
             f"Protected: {run_results.table.unit.description}.",

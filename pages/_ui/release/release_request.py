@@ -408,8 +408,9 @@ def draw_plan_details(ready: PreparedRelease, plan_key: tuple) -> None:
     else:
         costs = f"The plan costs ε = {plan.accountant.epsilon(budget.delta):.6g}"
         accounting = plan.accountant.name
+    noun = unit_noun(unit.most_rows)
     st.caption(
-        f"{ready.problem.workload.m:,} questions about {ready.problem.n:,} rows. {costs} at δ = "
+        f"{ready.problem.workload.m:,} questions about {ready.problem.n:,} {noun}. {costs} at δ = "
         f"{format_short_number(budget.delta)} by {accounting}, rounded up. All releases then "
         f"cost ε = {reservation.spent:.4g} of "
         f"{reservation.lifetime.budget.epsilon:g} at δ = "
