@@ -11,13 +11,13 @@ from dpcore.accuracy.usefulness import planned_tables, promised_error
 from dpcore.algorithms.algorithm import make_plan
 from dpcore.core.numbers import unit_noun
 from dpcore.core.provenance import Provenance
-from dpcore.privacy.accounting import budget_warnings
+from dpcore.privacy.accounting import Plan, budget_warnings
 from dpcore.release import tiles as tiled
 
 from ..components import draw_heading, result_panels, show_tiles
 from ..components.verdict_tiles import UNKNOWN_ERROR_TILE
 from ..jobs.predicted_runs import predict_before_release
-from ..session import escape_markdown, show_left_out_notice
+from ..session import Table, escape_markdown, show_left_out_notice
 from ..session.stakeholder_wall import PREDICTED_FOR_ALL_ROWS_TEXT, PublicTable
 from .run_settings import RunSettings
 from .useful_changes import draw_useful_changes, uses_sentence
@@ -25,11 +25,21 @@ from .useful_changes import draw_useful_changes, uses_sentence
 
 def draw_predicted_panel(table: PublicTable, run_settings: RunSettings) -> None:
     """Draw the tiles of a plan that was not run, what it settles on, and what it would use."""
+    plan = draw_predicted_verdict(table, run_settings)
+    for caution in budget_warnings(run_settings.experiment.budget, run_settings.problem.n):
+        st.warning(escape_markdown(caution, 300))
+    if table.unit.person is not None:
+        st.caption(PREDICTED_FOR_ALL_ROWS_TEXT.format(size=table.n))
+    show_left_out_notice()
+    draw_heading("What was chosen, and what it would use", Provenance.PUBLIC)
+    result_panels.draw_plan_tables(plan.settings, plan.planned_events)
+
+
+def draw_predicted_verdict(table: Table | PublicTable, run_settings: RunSettings) -> Plan:
+    """Draw the tiles of a plan that was not run, from public numbers; return the plan."""
     problem = run_settings.problem
     algorithm = run_settings.experiment.algorithm
     budget = run_settings.experiment.budget
-    for caution in budget_warnings(budget, problem.n):
-        st.warning(escape_markdown(caution, 300))
     plan = make_plan(algorithm, problem, budget)
     planned = planned_tables(problem, plan)
     experiment = run_settings.experiment
@@ -49,8 +59,4 @@ def draw_predicted_panel(table: PublicTable, run_settings: RunSettings) -> None:
             uses_sentence(run_settings),
         )
         draw_useful_changes(table, run_settings, uses_container, may_change_schema=False)
-    if table.unit.person is not None:
-        st.caption(PREDICTED_FOR_ALL_ROWS_TEXT.format(size=table.n))
-    show_left_out_notice()
-    draw_heading("What was chosen, and what it would use", Provenance.PUBLIC)
-    result_panels.draw_plan_tables(plan.settings, plan.planned_events)
+    return plan
