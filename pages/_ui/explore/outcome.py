@@ -10,7 +10,7 @@ import pandas as pd
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
-from dpcore import InputError
+from dpcore import ALGORITHMS, InputError
 from dpcore.accuracy.error_rates import ERROR_RATES
 from dpcore.accuracy.meaning_of_epsilon import guess_tile_texts
 from dpcore.accuracy.raw_noise import plain_noise_max_error
@@ -310,8 +310,9 @@ def _convergence_note(
     if frame["epsilon_spent"].nunique() == 1:
         note += "The whole budget is used before the first step. "
     elif error_rate:
+        bound = ALGORITHMS[run_results.result.summary.algorithm].about.bound
         note += (
-            "Its theorem: a whole run with twice the budget has "
+            f"Its theorem ({bound}): a whole run with twice the budget has "
             f"{2**error_rate.epsilon_power:.0%} of the largest error. "
         )
     if "population_largest" in frame:
