@@ -129,7 +129,9 @@ def test_explore_shows_what_it_shows_of_the_table_in_memory(parts, app):
     whole = opened((parts.parent / "people.csv").read_bytes(), "people.csv")
     table(whole).set_schema(SCHEMA)
     whole = switch_page(whole, "explore")
-    assert [m.value for m in whole.markdown if m.value.startswith("People in a wrong cell")] == [verdict]
+    assert [m.value for m in whole.markdown if m.value.startswith("People in a wrong cell")] == [
+        verdict
+    ]
 
 
 def test_what_cannot_be_listed_is_counted_by_its_tables(parts, unlisted, app):

@@ -15,7 +15,14 @@ from typing import Any
 
 from .json_claims import SCHEMA_CHECK, bound_number, strict_json
 from .origin_words import EARLIER_RELEASE, REAL_DATA, THIS_RELEASE, describe_bounds
-from .recount import RELATIVE_TOLERANCE, cost_texts, odds_bound, require, right_guess_chance
+from .recount import (
+    RELATIVE_TOLERANCE,
+    cost_texts,
+    counted_noun,
+    odds_bound,
+    require,
+    right_guess_chance,
+)
 from .release_folder import (
     DATA_FILES,
     DOCUMENT_FILES,
@@ -350,7 +357,7 @@ def check_answers(folder: ReleaseFolder) -> str:
     errors = [0.0, *(_cell_standard_error(axes, variances, column_sizes) for axes in variances)]
     _check_promised(utility, answers, errors)
     _check_predicted(utility)
-    noun = "people" if facts["protects"]["rows_per_person"] == 1 else "rows"
+    noun = counted_noun(facts["protects"])
     _check_uses(utility, _errors_covering_most_cells(variances, column_sizes), records, noun)
     return f"{answers.count} answers, as exact as release.json says"
 
