@@ -58,12 +58,12 @@ class RateParameters:
         )
 
 
-FACTOR_SYMBOLS = (  # of `RateParameters.rate_factors` but nε, in LaTeX, with a place for a power
-    "d{}",
-    r"\log{} k",
-    r"\log{} |Q|",
-    r"\log{} (1/\delta)",
-    "w(Q){}",
+FACTOR_SYMBOLS = (  # of `RateParameters.rate_factors` but nε, in LaTeX
+    "d",
+    r"(\log k)",
+    r"(\log|Q|)",
+    r"(\log\tfrac{1}{\delta})",
+    "w(Q)",
 )
 
 
@@ -96,8 +96,8 @@ class ErrorRate:
     def latex(self) -> str:
         """The formula in LaTeX, up to constants: a fraction of the factors and nε."""
         *numerator_powers, n_epsilon_power = self.powers
-        numerator = r"\,".join(
-            symbol.format(_latex_power(power))
+        numerator = r" \, ".join(
+            symbol + _latex_power(power)
             for symbol, power in zip(FACTOR_SYMBOLS, numerator_powers, strict=True)
             if power
         )

@@ -87,11 +87,13 @@ def test_the_width_needs_two_draws_and_cells_that_can_be_enumerated():
     [
         (
             "mwem",
-            r"\frac{d^{1/4}\,\log^{1/2} |Q|\,\log^{1/2} (1/\delta)}{(n\varepsilon)^{1/2}}",
+            r"\frac{d^{1/4} \, (\log|Q|)^{1/2} \, (\log\tfrac{1}{\delta})^{1/2}}"
+            r"{(n\varepsilon)^{1/2}}",
         ),
         (
             "dpam",
-            r"\frac{\log^{1/4} k\,\log^{1/4} (1/\delta)\,w(Q)^{1/2}}{(n\varepsilon)^{1/2}}",
+            r"\frac{(\log k)^{1/4} \, (\log\tfrac{1}{\delta})^{1/4} \, w(Q)^{1/2}}"
+            r"{(n\varepsilon)^{1/2}}",
         ),
     ],
 )
