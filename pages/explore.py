@@ -57,7 +57,7 @@ with show_refusals():
     if is_public_table(table):
         predicted_panel.draw_predicted_panel(table, run_request)
         st.stop()
-    if is_stakeholder_view():
+    if is_stakeholder_view() and revealed:
         predicted_panel.draw_predicted_verdict(table, run_request)
     started_run = explore_run.start_runs(table, run_request)
 budget = run_request.experiment.budget

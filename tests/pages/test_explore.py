@@ -96,6 +96,8 @@ def test_the_page_says_and_draws_the_numbers_of_the_run_and_of_its_repeats():
         f"**guesses right at most {format_times_in_100(runs[0].promise.max_guess_probability())}**"
         in visible_text(app)
     )
+    assert "4,526 people" in everything(app), "the head and the notes count as the tiles do"
+    assert "4,526 rows" not in everything(app)
     good, unfit = suitable_uses(planned_tables(runs[0].problem, runs[0].plan), n).sentence.split(
         ". "
     )

@@ -19,9 +19,11 @@ from tests.pages.headless import (
     click_and_wait,
     error_text,
     markdown_text,
+    schema_entries,
     set_fields,
     switch_page,
     typed_schema,
+    visible_text,
 )
 from tests.pages.test_data import opened
 from tests.small_problems import integer_domain, seeded
@@ -66,6 +68,29 @@ def test_columns_beyond_the_public_limit_are_one_click_away(one_value, monkeypat
     assert "3 of 4 columns to begin with" in words(app)
     click_and_wait(app, "Use all 4 columns")
     assert next(m for m in app.multiselect if m.label == "Columns").value == list(COLUMNS)[:4]
+
+
+def test_coarser_bins_make_a_table_large_enough():
+    rng = seeded(0)
+    n = 8000
+    names = ("sex", "married")
+    frame = pd.DataFrame({name: rng.choice(["f", "m"], n) for name in names})
+    for name, high in (("age", 99), ("hours", 80), ("income", 59)):
+        frame[name] = rng.integers(0, high + 1, n)
+    numbers = {
+        name: {"kind": "integer", "low": 0, "high": int(frame[name].max())}
+        for name in ("age", "hours", "income")
+    }
+    columns = {name: {"kind": "categorical", "values": ["f", "m"]} for name in names} | numbers
+    app = opened(frame.to_csv(index=False).encode())
+    typed_schema(app, {"columns": columns})
+    app.query_params["epsilon"] = "0.5"
+    app.query_params["repeats"] = "1"
+    switch_page(app, "explore")
+    assert "This table is too small for these questions at ε = 0.5." in visible_text(app)
+    click_and_wait(app, "Coarser bins")
+    assert {len(schema_entries(app)[name]["edges"]) < 20 for name in numbers} == {True}
+    assert "Good for: shares by" in visible_text(app)
 
 
 def test_what_the_machine_cannot_hold_is_refused_on_the_page(monkeypatch):

@@ -15,6 +15,7 @@ from ..components import EPSILON_OPTIONS, format_setting, question_choice
 from ..jobs.table_changes import start_schema_change
 from ..session import Table, session
 from ..session.current_table import set_widget_value
+from ..session.stakeholder_wall import PublicTable
 from .run_settings import RunSettings
 
 
@@ -59,7 +60,11 @@ def uses_sentence(run_settings: RunSettings) -> str:
 
 
 def draw_useful_changes(
-    table: Table, run_settings: RunSettings, container: DeltaGenerator, *, may_change_schema: bool
+    table: Table | PublicTable,
+    run_settings: RunSettings,
+    container: DeltaGenerator,
+    *,
+    may_change_schema: bool,
 ) -> None:
     """Draw a button for each change that helps, in `container`; none where the answers are good."""
     if not uses_of_plan(run_settings).is_table_too_small:
