@@ -57,6 +57,8 @@ with show_refusals():
     if is_public_table(table):
         predicted_panel.draw_predicted_panel(table, run_request)
         st.stop()
+    if is_stakeholder_view() and revealed:
+        predicted_panel.draw_predicted_verdict(table, run_request)
     started_run = explore_run.start_runs(table, run_request)
 budget = run_request.experiment.budget
 for caution in budget_warnings(budget, run_request.problem.n):

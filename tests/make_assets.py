@@ -68,8 +68,8 @@ def share(lesson, bar, epsilon, seed):
         return whole.synthetic[whole.real > 0].sum()
     if bar.measure == "population":
         return last.population.max_error
-    if bar.measure in ("typical", "largest"):
-        return last.empirical.mean_error if bar.measure == "typical" else last.empirical.max_error
+    if bar.measure in ("mean", "largest"):
+        return last.empirical.mean_error if bar.measure == "mean" else last.empirical.max_error
     groups = subgroup_errors(
         compare_with_rows(run.release, rows, pairs_with_column(domain, "Age")), "Age"
     )

@@ -12,6 +12,11 @@ import pytest
 from dpcore.cli import COMMANDS
 from tests.source_map import Source
 
+# An error is measured, predicted or promised; a forecast is one of time, which is filled in.
+ERROR_WORDS = (
+    r"typical(ly)?|foresees?|foreseen?|foretells?|foretold|forecasts?(?!: \{\})|"
+    r"expected (an? |the )?(\w+ )?(error|noise|risk|loss|distance)s?"
+)
 # What the dictionary replaced: by another word, by the reader's question, or by nothing.
 OLD = (
     r"private peek|typed by|paid for|charge[sd]?|charging|throws?|replays?|truer|turn private",
@@ -24,6 +29,7 @@ OLD = (
     r"nothing is missing|for ever|somebody|anybody|touch(es|ed)?|last "
     r"bits?|told|stands?|(?<!budget )records?",
     r"(?<!wrong )cells?(?![=_/])|workloads?(?!=)|sampling floor",
+    ERROR_WORDS,
 )
 PATTERN = re.compile(rf"\b({'|'.join(OLD)})\b", re.IGNORECASE)
 ON_PAGES = re.compile(
@@ -132,6 +138,7 @@ SENTENCES = (
     "It was set aside for now.",
     "No one touches the last bits.",
     "All cells of the workload.",
+    "The typical error was foreseen.",
 )
 
 
@@ -143,6 +150,25 @@ SENTENCES = (
 def test_nobody_reads_a_word_that_the_dictionary_replaced(room, pattern):
     said = replaced(SPOKEN, room, pattern)
     assert not said, "\n".join(map(str, sorted(said)))
+
+
+@pytest.mark.parametrize(
+    "sentence, is_refused",
+    [
+        ("The typical error is 8.", True),
+        ("Errors are typically small.", True),
+        ("An error of 9 was foreseen.", True),
+        ("The plan foretells it.", True),
+        ("The expected largest error is 3.", True),
+        ("This is a forecast of the error.", True),
+        ("Forecast: {} for {} runs.", False),
+        ("A number was expected here.", False),
+        ("The error is predicted.", False),
+    ],
+)
+def test_an_error_is_measured_predicted_or_promised(sentence, is_refused):
+    found = replaced({"pages/planted.py": [sentence]}, "pages", PATTERN)
+    assert bool(found) == is_refused
 
 
 @pytest.mark.parametrize("room, path", PLACES)

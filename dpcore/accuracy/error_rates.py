@@ -8,6 +8,7 @@ error on the n rows that its oracle sees. Source: Micali, Lezane, Betken 2025.
 """
 
 import math
+from fractions import Fraction
 
 from ..core.errors import InputError
 from ..core.types import by_name, value_object
@@ -57,6 +58,15 @@ class RateParameters:
         )
 
 
+FACTOR_SYMBOLS = (  # of `RateParameters.rate_factors` but nε, in LaTeX
+    "d",
+    r"(\log k)",
+    r"(\log|Q|)",
+    r"(\log\tfrac{1}{\delta})",
+    "w(Q)",
+)
+
+
 @value_object
 class ErrorRate:
     """The rate at which an algorithm's error falls, up to constants: a row of Table 1.
@@ -65,13 +75,13 @@ class ErrorRate:
     n) is added. `powers` are those of d, log k, log |Q|, log(1/δ), w and nε.
     """
 
-    formula: str
-    powers: tuple[float, float, float, float, float, float]
+    powers: tuple[Fraction, Fraction, Fraction, Fraction, Fraction, Fraction]
 
     def evaluate(self, parameters: RateParameters) -> float:
         """Return the rate for these public numbers."""
         return math.prod(
-            size**power for size, power in zip(parameters.rate_factors, self.powers, strict=True)
+            size ** float(power)
+            for size, power in zip(parameters.rate_factors, self.powers, strict=True)
         )
 
     @property
@@ -80,27 +90,49 @@ class ErrorRate:
 
         It is below 0.
         """
-        return self.powers[-1]
+        return float(self.powers[-1])
+
+    @property
+    def latex(self) -> str:
+        """The formula in LaTeX, up to constants: a fraction of the factors and nε."""
+        *numerator_powers, n_epsilon_power = self.powers
+        numerator = r" \, ".join(
+            symbol + _latex_power(power)
+            for symbol, power in zip(FACTOR_SYMBOLS, numerator_powers, strict=True)
+            if power
+        )
+        return rf"\frac{{{numerator}}}{{(n\varepsilon){_latex_power(-n_epsilon_power)}}}"
+
+
+def _latex_power(power: Fraction) -> str:
+    """Return a power above 0 as LaTeX; nothing for 1."""
+    return "" if power == 1 else f"^{{{power.numerator}/{power.denominator}}}"
+
+
+def _rate(*powers: str) -> ErrorRate:
+    """Return the rate of these powers, written as fractions."""
+    d, log_k, log_queries, log_delta, width, n_epsilon = map(Fraction, powers)
+    return ErrorRate((d, log_k, log_queries, log_delta, width, n_epsilon))
 
 
 ERROR_RATES = {  # by the algorithm's name in the registry
     # √(d/T) + √(T log(1/δ)) log|Q|/(nε) at its best T has log^¼(1/δ); the printed log^½ is an upper
     # bound.
-    "mwem": ErrorRate("d^¼ log^½|Q| log^½(1/δ) / (nε)^½", (1 / 4, 0, 1 / 2, 1 / 2, 0, -1 / 2)),
-    "dualquery": ErrorRate("d^⅙ log^½|Q| log^⅙(1/δ) / (nε)^⅓", (1 / 6, 0, 1 / 2, 1 / 6, 0, -1 / 3)),
-    "fem": ErrorRate("d^¾ log^½|Q| log^½(1/δ) / (nε)^½", (3 / 4, 0, 1 / 2, 1 / 2, 0, -1 / 2)),
+    "mwem": _rate("1/4", "0", "1/2", "1/2", "0", "-1/2"),
+    "dualquery": _rate("1/6", "0", "1/2", "1/6", "0", "-1/3"),
+    "fem": _rate("3/4", "0", "1/2", "1/2", "0", "-1/2"),
     # The table prints d^⅜ in one place and d^⅝ in another; ⅝ is right.
-    "sepfem": ErrorRate("d^⅝ log^½|Q| log^½(1/δ) / (nε)^½", (5 / 8, 0, 1 / 2, 1 / 2, 0, -1 / 2)),
-    "dqrs": ErrorRate("d^⅕ log^⅗|Q| log^⅕(1/δ) / (nε)^⅖", (1 / 5, 0, 3 / 5, 1 / 5, 0, -2 / 5)),
+    "sepfem": _rate("5/8", "0", "1/2", "1/2", "0", "-1/2"),
+    "dqrs": _rate("1/5", "0", "3/5", "1/5", "0", "-2/5"),
     # The empirical rate of Theorem 3. The error at α is A α^{-¼} + α log k with
     # A = log^¼(1/δ) log^½|Q| / (nε)^½; the best α is (A/(4 log k))^⅘, and both terms are then of
     # order A^⅘ log^⅕ k. (The table writes d for log k.)
-    "dpfw": ErrorRate("log^⅕ k log^⅖|Q| log^⅕(1/δ) / (nε)^⅖", (0, 1 / 5, 2 / 5, 1 / 5, 0, -2 / 5)),
+    "dpfw": _rate("0", "1/5", "2/5", "1/5", "0", "-2/5"),
     # The empirical rate of Theorem 5, for n of order w³ log^½(1/δ)/(ε log^{3/2} k). The error is
     # 1/(αT) + α log k + √(T log(1/δ)) w/(nε). α = 1/√(T log k) makes it
     # √(log k/T) + √(T log(1/δ)) w/(nε), and T* = √(log k/log(1/δ)) nε/w makes both of these
     # w^½ log^¼ k log^¼(1/δ)/(nε)^½. At T* the α above is log^¼(1/δ) w^½ / (log^¾ k √(nε)); the
     # theorem prints log^½(1/δ), at which α log k alone exceeds its rate. It holds once T* ≥ 1/σ,
     # σ = 4√(T log(1/δ))/(nε), which is the n above; the theorem's has log(1/δ), more than enough.
-    "dpam": ErrorRate("log^¼ k w(Q)^½ log^¼(1/δ) / (nε)^½", (0, 1 / 4, 0, 1 / 4, 1 / 2, -1 / 2)),
+    "dpam": _rate("0", "1/4", "0", "1/4", "1/2", "-1/2"),
 }

@@ -7,15 +7,23 @@ A Gaussian plan is known by μ = Δ₂/σ of all its releases together (T releas
 import math
 from collections.abc import Callable
 
+from ..core.parameters import paper_of
 from ..core.types import value_object
+
+LINEAR_QUERIES = paper_of("DPAM")
+PRIVATE_EVOLUTION = paper_of("PrivateEvolution")
+REGULARISED_EXPONENTIAL = paper_of("RegularizedExponential")
 
 
 @value_object
 class PrintedFormula:
-    """One printed formula: ε at δ as a function of μ, and where its proof holds."""
+    """One printed formula: ε at δ as a function of μ, and where its proof holds.
+
+    `latex` is what is printed, in LaTeX; `source` names its authors, year and place.
+    """
 
     name: str
-    formula: str
+    latex: str
     source: str
     epsilon_function: Callable[[float, float], float]
     max_epsilon: float = math.inf  # ε up to which its source proves it
@@ -40,39 +48,43 @@ def _classical_epsilon(mu: float, delta: float) -> float:
 GAUSSIAN_FORMULAS = (
     PrintedFormula(
         "classical",
-        "ε = μ √(2 ln(1.25/δ))",
-        "linear queries, on the Gaussian mechanism (“for any ε”); proved for ε ≤ 1 by Dwork, "
+        r"\varepsilon = \mu \sqrt{2 \ln(1.25/\delta)}",
+        f"{LINEAR_QUERIES}, on the Gaussian mechanism (“for any ε”); proved for ε ≤ 1 by Dwork, "
         "Roth 2014, Theorem A.1. "
-        "Also Private Evolution's proof sketch, σ = √(4T ln(1.25/δ))/(nε)",
+        f"Also the proof sketch of {PRIVATE_EVOLUTION}, "
+        r"$\sigma = \sqrt{4T \ln(1.25/\delta)}/(n\varepsilon)$",
         _classical_epsilon,
         1.0,
     ),
     PrintedFormula(
         "linear queries",
-        "ε = 2μ √(2 ln(1/δ))",
-        "linear queries, Algorithm 2 (DPAM): σ = 4√(T ln(1/δ))/(nε)",
+        r"\varepsilon = 2\mu \sqrt{2 \ln(1/\delta)}",
+        f"{LINEAR_QUERIES}, Algorithm 2 (DPAM): "
+        r"$\sigma = 4\sqrt{T \ln(1/\delta)}/(n\varepsilon)$",
         lambda mu, delta: 2 * mu * math.sqrt(2 * math.log(1 / delta)),
     ),
     PrintedFormula(
         "Private Evolution",
-        "ε = 2μ √(2 ln(1.25/δ))",
-        "Private Evolution, Theorem 4.1: σ = 4√(T ln(1.25/δ))/(nε), "
-        "twice what its proof sketch has",
+        r"\varepsilon = 2\mu \sqrt{2 \ln(1.25/\delta)}",
+        f"{PRIVATE_EVOLUTION}, Theorem 4.1: "
+        r"$\sigma = 4\sqrt{T \ln(1.25/\delta)}/(n\varepsilon)$, twice what its proof sketch has",
         lambda mu, delta: 2 * _classical_epsilon(mu, delta),
         1.0,
     ),
     PrintedFormula(
         "regularised exp. mechanism",
-        "ε = μ²/2 + μ √(2 ln(1/(2δ)))",
-        "regularised exponential mechanism, Lemma 6.3: s = √(2 ln(1/(2δ)) + 2ε) − √(2 "
-        "ln(1/(2δ))), here s = μ",
+        r"\varepsilon = \mu^2/2 + \mu \sqrt{2 \ln(1/(2\delta))}",
+        f"{REGULARISED_EXPONENTIAL}, Lemma 6.3: "
+        r"$s = \sqrt{2 \ln(1/(2\delta)) + 2\varepsilon} - \sqrt{2 \ln(1/(2\delta))}$, here "
+        r"$s = \mu$",
         lambda mu, delta: mu * mu / 2 + mu * math.sqrt(2 * math.log(1 / (2 * delta))),
     ),
     PrintedFormula(
         "regularised, small ε",
-        "ε = μ √(2 ln(1/(2δ)))",
-        "regularised exponential mechanism, proof of Theorem 6.9: s = ε/√(2 ln(3/(4δ'))) at "
-        "2δ'/3 = δ, ε < 1/10",
+        r"\varepsilon = \mu \sqrt{2 \ln(1/(2\delta))}",
+        f"{REGULARISED_EXPONENTIAL}, proof of Theorem 6.9: "
+        r"$s = \varepsilon/\sqrt{2 \ln(3/(4\delta'))}$ at $2\delta'/3 = \delta$, "
+        r"$\varepsilon < 1/10$",
         lambda mu, delta: mu * math.sqrt(2 * math.log(1 / (2 * delta))),
         0.1,
     ),

@@ -10,6 +10,7 @@ from itertools import combinations
 import numpy as np
 
 from ..algorithms.query_release.residual import to_unbiased_answers
+from ..core.numbers import unit_noun
 from ..core.types import Array, Json, Texts, value_object
 from ..models.releases import UnbiasedAnswers
 from ..privacy.accounting import Gaussian, Plan, Pure
@@ -128,38 +129,49 @@ class SuitableUses:
 
     It is by noise alone. Shares are good if 95% of the half-widths of their 95% intervals are at
     most `tolerance`; `smallest_group` is the size at which the half-width of a group's count is a
-    tenth of it, None if no group's count has an interval.
+    tenth of it, None if no group's count has an interval. `sentence` says all of it, to show beside
+    a release.
     """
 
     good_for: Texts
     not_for: Texts
     tolerance: float
     smallest_group: int | None
+    sentence: str
 
     @property
-    def sentence(self) -> str:
-        """All uses in one sentence, to show beside a release."""
-        if not self.good_for and not self.not_for:
-            return "How exact the answers are is not known before they are compared with the table."
-        labelled_uses = (("Good for", self.good_for), ("Not for", self.not_for))
-        return " ".join(
-            f"{label}: {' and '.join(phrases)}." for label, phrases in labelled_uses if phrases
-        )
+    def is_table_too_small(self) -> bool:
+        """Whether the answers are known to suit no use."""
+        return bool(self.not_for) and not self.good_for
 
     def to_json(self) -> Json:
-        """Return the fields and the sentence by name, for JSON."""
-        return asdict(self) | {"sentence": self.sentence}
+        """Return the fields by name, for JSON."""
+        return asdict(self)
 
 
 def suitable_uses(
-    unbiased_answers: UnbiasedAnswers | None, n: float, *, tolerance: float = DEFAULT_TOLERANCE
+    unbiased_answers: UnbiasedAnswers | None,
+    n: float,
+    rows_per_person: int = 1,
+    *,
+    tolerance: float = DEFAULT_TOLERANCE,
 ) -> SuitableUses:
     """Return the uses that noisy tables suit, by the half-widths of their cells' intervals.
 
-    `n` rows count. Every cell of a table has the same half-width h; tables of one column and of
-    pairs are looked at. A group is one cell of them: large enough if h n is at most a tenth of its
-    size.
+    Every cell of a table has the same half-width h; tables of one column and of pairs are looked
+    at. A group is one cell of them: large enough if h n is at most a tenth of its size.
+
+    Args:
+        unbiased_answers: The noisy tables; None if nothing is known of them.
+        n: How many rows count.
+        rows_per_person: How many of them one person may have, which decides what they are called.
+        tolerance: The half-width of a share that is good.
+
+    Returns:
+        The uses, with a sentence that says them.
+
     """
+    noun = unit_noun(rows_per_person)
     good_numbers = []
     bad_numbers = []
     smallest_group = None
@@ -182,11 +194,23 @@ def suitable_uses(
     not_for = _share_phrases(bad_numbers, tolerance)
     if smallest_group is not None:
         not_for.append(
-            f"groups under {_format_two_digits_up(smallest_group)} rows"
+            f"groups under {_format_two_digits_up(smallest_group)} {noun}"
             if smallest_group < n
             else "groups of any size"
         )
-    return SuitableUses(tuple(good_for), tuple(not_for), tolerance, smallest_group)
+    sentence = _sentence_of_uses(good_for, not_for, noun)
+    return SuitableUses(tuple(good_for), tuple(not_for), tolerance, smallest_group, sentence)
+
+
+def _sentence_of_uses(good_for: list[str], not_for: list[str], noun: str) -> str:
+    """Return all uses in one sentence; where none is good, that there are too few rows for them."""
+    if not good_for and not not_for:
+        return "How exact the answers are is not known before they are compared with the table."
+    not_for_text = " and ".join(not_for)
+    if not good_for:
+        return f"Too few {noun} for these questions: {not_for_text}."
+    good_for_text = f"Good for: {' and '.join(good_for)}."
+    return f"{good_for_text} Not for: {not_for_text}." if not_for else good_for_text
 
 
 def _share_phrases(number_words: list[str], tolerance: float) -> list[str]:

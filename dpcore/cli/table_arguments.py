@@ -273,7 +273,7 @@ def usefulness_text(errors: Errors) -> str:
     """Return a line on how useful answers with these errors are; empty where no number is known."""
     parts = []
     if errors.as_exact_as_sample is not None:
-        parts.append(f"as exact as a sample of {100 * errors.as_exact_as_sample:.3g}% of the rows")
+        parts.append(f"as exact as a sample of {100 * errors.as_exact_as_sample:.3g}% of the table")
     if errors.k_marginal is not None:
         parts.append(f"K-marginal score {errors.k_marginal:.0f} of 1000")
     return ", ".join(parts)

@@ -5,6 +5,7 @@ settings, tables and the property tests are all generated from them.
 """
 
 import math
+import re
 import tomllib
 from collections.abc import Mapping
 from dataclasses import MISSING, Field, field, fields
@@ -38,6 +39,7 @@ SYMBOL_MEANINGS = {
 }
 
 
+PAPER_PATTERN = re.compile(r"[^;\d]+ \d{4}")  # authors and year at the beginning of a source
 ALGORITHM_DESCRIPTIONS = tomllib.loads(
     Path(__file__).with_name("about.toml").read_text(encoding="utf-8")
 )  # by class
@@ -54,6 +56,22 @@ class AlgorithmDescription:
     avoid_when: str
     cost: str
     source: str
+    bound: str = ""  # who proved the rate of its error, and where; empty where nobody did
+
+    @property
+    def paper(self) -> str:
+        """The authors and the year of its paper, or "this project"."""
+        return _authors_and_year(self.source)
+
+
+def paper_of(class_name: str) -> str:
+    """Return the authors and the year of the paper of an algorithm, by its class."""
+    return _authors_and_year(ALGORITHM_DESCRIPTIONS[class_name]["source"])
+
+
+def _authors_and_year(source: str) -> str:
+    paper = PAPER_PATTERN.match(source)
+    return source.partition(";")[0] if paper is None else paper[0]
 
 
 class AlgorithmText:

@@ -38,7 +38,7 @@ class Errors(ReleaseErrors):
     pairs of columns are among the tables).
     """
 
-    headline_name = "rows in a wrong cell"
+    headline_name = "share in a wrong cell"
     misplaced: float
     largest: float
     largest_of_group: float | None

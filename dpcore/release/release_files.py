@@ -143,7 +143,10 @@ def _utility(
     predicted: PredictedErrors,
 ) -> Json:
     """Return what a release serves for, and how exact it is: promised and predicted."""
-    utility = suitable_uses(unbiased_answers, facts["protects"]["records"]).to_json()
+    protects = facts["protects"]
+    utility = suitable_uses(
+        unbiased_answers, protects["records"], protects["rows_per_person"]
+    ).to_json()
     utility["promised"] = promised_error(unbiased_answers, workload)
     utility["predicted"] = predicted.to_json()
     return utility

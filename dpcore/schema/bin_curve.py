@@ -62,7 +62,7 @@ def fit_bin_curve(edges: Array, counts: Array) -> BinCurve | None:
 
 
 def _curve_beats_lines(edges: Array, cumulative: Array) -> bool:
-    """Return whether a curve through every second edge foretells the others better than lines."""
+    """Return whether a curve through every second edge predicts the others better than lines."""
     curve_error = 0.0
     line_error = 0.0
     for first in (1, 2):

@@ -1,6 +1,7 @@
 """Rates at points computed by hand; the Gaussian width against closed forms."""
 
 import math
+import re
 from dataclasses import replace
 
 import numpy as np
@@ -9,6 +10,7 @@ from scipy.special import erf
 
 from dpcore import ALGORITHMS, Explicit, Marginals
 from dpcore.accuracy.error_rates import ERROR_RATES, RateParameters
+from dpcore.accuracy.printed_formulas import GAUSSIAN_FORMULAS
 from dpcore.algorithms.query_release.shared.workload_width import estimate_gaussian_width
 from tests.small_problems import approx, expect_error, integer_domain, parametrize, seeded
 
@@ -78,3 +80,33 @@ def test_the_width_needs_two_draws_and_cells_that_can_be_enumerated():
         estimate_gaussian_width(Marginals.all(integer_domain(2, 2), 1), 1, seeded(0))
     with expect_error("combinations"):
         estimate_gaussian_width(Marginals.all(integer_domain(1000, 1000, 1000), 1), 5, seeded(0))
+
+
+@parametrize(
+    "name, wanted",
+    [
+        (
+            "mwem",
+            r"\frac{d^{1/4} \, (\log|Q|)^{1/2} \, (\log\tfrac{1}{\delta})^{1/2}}"
+            r"{(n\varepsilon)^{1/2}}",
+        ),
+        (
+            "dpam",
+            r"\frac{(\log k)^{1/4} \, (\log\tfrac{1}{\delta})^{1/4} \, w(Q)^{1/2}}"
+            r"{(n\varepsilon)^{1/2}}",
+        ),
+    ],
+)
+def test_a_rate_is_typeset_from_its_powers(name, wanted):
+    assert ERROR_RATES[name].latex == wanted
+
+
+def test_papers_stand_in_one_place_beside_each_algorithm_and_bound():
+    year = re.compile(r"\b(19|20)\d\d\b")
+    for name, algorithm in ALGORITHMS.items():
+        about = algorithm.about
+        assert about.paper == "this project" or year.search(about.paper), name
+        assert about.source.startswith(about.paper)
+        assert bool(year.search(about.bound)) == (name in ERROR_RATES), name
+    assert ALGORITHMS["dpfw"].about.paper == "Micali, Lezane, Betken 2025"
+    assert all(year.search(formula.source) for formula in GAUSSIAN_FORMULAS)

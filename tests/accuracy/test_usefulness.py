@@ -2,6 +2,7 @@
 lets answers do.
 """
 
+import re
 from dataclasses import replace
 
 import numpy as np
@@ -16,7 +17,9 @@ from dpcore.accuracy.usefulness import (
     suitable_uses,
 )
 from dpcore.algorithms.algorithm import make_plan
+from dpcore.core.numbers import unit_noun
 from dpcore.privacy.accounting import Pure
+from dpcore.release.evidence.content_checks import _sentence_of_uses
 from tests.small_problems import (
     BUDGET,
     all_tables,
@@ -122,6 +125,26 @@ def test_uses_follow_from_half_widths():
     )
     assert both.sentence.startswith("Good for: shares by one or two columns within 1 point")
     assert "Not for: groups under" in both.sentence
+
+
+@parametrize(
+    "epsilon, rows_per_person, wanted",
+    [
+        (50.0, 1, r"Good for: shares by .* within 1 point\. Not for: groups under [\d,]+ people\."),
+        (50.0, 3, r"Good for: shares by .* within 1 point\. Not for: groups under [\d,]+ rows\."),
+        (0.001, 1, r"Too few people for these questions: shares by .* and groups of any size\."),
+        (0.001, 3, r"Too few rows for these questions: shares by .* and groups of any size\."),
+    ],
+)
+def test_uses_name_people_or_rows_and_never_only_what_is_not_good(epsilon, rows_per_person, wanted):
+    planned = planned_tables(PROBLEM, plan_of("gaussian_maxent", PROBLEM, Budget(epsilon, 1e-6)))
+    uses = suitable_uses(planned, N, rows_per_person)
+    assert re.fullmatch(wanted, uses.sentence)
+    assert uses.is_table_too_small == (epsilon < 1)
+    said_by_verifier = _sentence_of_uses(
+        list(uses.good_for), list(uses.not_for), unit_noun(rows_per_person)
+    )
+    assert uses.sentence == said_by_verifier
 
 
 def test_nothing_is_known_of_an_algorithm_that_decides_on_the_way():

@@ -266,7 +266,7 @@ def test_theory_passes_through_the_algorithms_own_dots_and_says_what_was_put_in(
     assert np.interp(1.0, x, y) == approx(dots(app)[("dpfw", 1.0, 0)], rel=0.02)
     assert y[0] / y[-1] == approx((x[-1] / x[0]) ** 0.4), "the rate of Theorem 3"
     assert "n = 4,526, k = 24, |Q| = 56" in caption_text(app)
-    assert "up to constants (Micali, Lezane, Betken 2025)" in caption_text(app)
+    assert "up to constants: Micali, Lezane, Betken 2025, Theorem 3" in caption_text(app)
     (formula,) = [element.value for element in app.latex]
     assert r"(\log k)^{1/5} \, (\log|Q|)^{2/5}" in formula, "as the theorem has it"
     assert r"(n\varepsilon)^{2/5}}" in formula
@@ -382,7 +382,7 @@ def test_the_worst_column_pair_and_group_are_those_of_the_run_and_an_error_is_ta
     assert frame.loc["column", "which"] == column
     assert frame.loc["column", "off by"] == f"{100 * largest((column,)):.2g} points"
     assert frame.loc["pair", "which"] == " × ".join(pair)
-    assert frame.loc["pair", "≈ rows"] == f"{4526 * largest(pair):,.0f}"
+    assert frame.loc["pair", "≈ people"] == f"{4526 * largest(pair):,.0f}"
     both = compare_with_rows(run.release, rows, Marginals.all(domain, 2))
     groups = [
         zip(of.error, of.share, strict=True)

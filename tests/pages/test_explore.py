@@ -96,6 +96,8 @@ def test_the_page_says_and_draws_the_numbers_of_the_run_and_of_its_repeats():
         f"**guesses right at most {format_times_in_100(runs[0].promise.max_guess_probability())}**"
         in visible_text(app)
     )
+    assert "4,526 people" in everything(app), "the head and the notes count as the tiles do"
+    assert "4,526 rows" not in everything(app)
     good, unfit = suitable_uses(planned_tables(runs[0].problem, runs[0].plan), n).sentence.split(
         ". "
     )
@@ -104,6 +106,16 @@ def test_the_page_says_and_draws_the_numbers_of_the_run_and_of_its_repeats():
         found.rmse, least_rmse(runs[0].problem.workload, Budget(1.0, 1e-9), n)
     )
     assert f"Root mean square error {100 * found.rmse:.2g} points, {beside}." in caption_text(app)
+
+
+def test_a_table_too_small_for_its_questions_offers_what_helps():
+    app = opened(epsilon="0.1", repeats="1")
+    assert "**This table is too small for these questions at ε = 0.1.** Try:" in visible_text(app)
+    assert "Not for" not in visible_text(app)
+    labels = {button.key: button.label for button in app.button}
+    click(app, labels["useful-epsilon"])
+    run_until_settled(app)
+    assert "Good for: shares by" in visible_text(app)
 
 
 def test_the_command_and_the_code_below_download_are_those_of_the_run_that_is_shown(tmp_path):

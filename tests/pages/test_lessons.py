@@ -40,8 +40,8 @@ def test_the_first_lesson_s_factor_by_hand():
         run_to_end("gaussian_maxent", problem, rows, Budget(epsilon, 1e-9))
         for epsilon in (0.1, 1.0)
     ]
-    typical = [float(np.abs(run.release.answers(workload) - truth).mean()) for run in runs]
-    factor = typical[0] / typical[1]
+    mean_errors = [float(np.abs(run.release.answers(workload) - truth).mean()) for run in runs]
+    factor = mean_errors[0] / mean_errors[1]
     assert 5 < factor < 7.5
     found = LESSONS["epsilon"].find_answer()
     assert LESSONS["epsilon"].answers[found.right_answer_index] == "About 6 times"

@@ -41,6 +41,7 @@ def test_a_value_that_nobody_knows_is_said_on_every_page_and_which_there_are(pag
             "measure=mean over questions&ask-share=99% of runs",
             "measure=rows in a wrong cell&ask-share=99% of releases",
         ),
+        ("compare", "measure=typical error", "measure=rows in a wrong cell"),
         ("guarantee", "expert=Accountants&pe-epsilon=0.3", "expert=Cost&epsilon=0.3"),
         (
             "evolution",

@@ -13,6 +13,7 @@ from pages._ui.charts import figure_frame
 from pages._ui.charts.dragged_bars import read_reported_stop
 from pages._ui.components import EPSILON_OPTIONS, glossary_words, question_choice
 from pages._ui.components.frame import PUBLIC_SAMPLE_TEXT
+from pages._ui.components.menu import ENTRIES_BY_LABEL
 from pages._ui.lessons import lesson as lessons
 from pages._ui.session import sample_table
 from pages._ui.start.admissions import SEEDS, SHOWN_COLUMNS
@@ -218,7 +219,8 @@ def test_explore_asks_every_kind_of_question():
     told = []
     for kind in question_choice.WORKLOAD_TEXT_BY_KIND:
         app = open_page("explore", questions=kind, repeats="1")
-        told.append(re.search(r"(People in a wrong cell|Error of an answer).*", markdown_text(app), re.DOTALL)[0])
+        pattern = r"(People in a wrong cell|Error of an answer).*"
+        told.append(re.search(pattern, markdown_text(app), re.DOTALL)[0])
     assert len(set(told)) == len(told)
 
 
@@ -289,6 +291,11 @@ def test_the_glossary_has_the_words_that_pages_use_and_finds_them():
     set_fields(app, glossary_search="mwem")
     assert list(app.dataframe[0].value["algorithm"]) == ["Multiplicative weights (MWEM)"]
     assert {len(cls.about.brief.split()) <= 7 for cls in ALGORITHMS.values()} == {True}
+
+
+def test_a_page_has_one_name_in_the_menu_and_as_its_title():
+    titled = {label for label, entry in ENTRIES_BY_LABEL.items() if entry.title}
+    assert titled == {"Start"}, "which greets; any other page is titled as the menu names it"
 
 
 @parametrize(

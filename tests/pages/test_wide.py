@@ -1,4 +1,4 @@
-"""Wide tables on Explore: all columns with one click, what it takes said beforehand, and which
+"""Wide tables on Explore: all columns up to a public limit, what it takes said beforehand, and which
 columns are tied.
 """
 
@@ -11,6 +11,7 @@ from dpcore.accuracy import work_forecast
 from dpcore.models.graphical_model import GraphicalModel
 from dpcore.models.junction_tree import build_junction_tree
 from dpcore.models.tree_model import JunctionTreeModel
+from dpcore.schema.inference import default_columns
 from pages._ui.charts.clique_chart import clique_square
 from pages._ui.explore.linked_columns import describe_cliques
 from tests.pages.headless import (
@@ -18,9 +19,11 @@ from tests.pages.headless import (
     click_and_wait,
     error_text,
     markdown_text,
+    schema_entries,
     set_fields,
     switch_page,
     typed_schema,
+    visible_text,
 )
 from tests.pages.test_data import opened
 from tests.small_problems import integer_domain, seeded
@@ -46,10 +49,9 @@ def words(app):
     return f"{caption_text(app)} {error_text(app)}"
 
 
-def test_all_columns_are_one_click_away_and_their_ties_are_shown(one_value):
+def test_all_columns_are_asked_about_at_once_and_their_ties_are_shown(one_value):
     app = explored({"columns": COLUMNS})
-    assert "This run keeps no tree" in words(app), "a few columns are listed"
-    click_and_wait(app, "Use all 12 columns")
+    assert "columns to begin with" not in words(app), "12 columns are within the public limit"
     assert "Which columns are linked?" in " ".join(h.value for h in app.subheader)
     assert "of 66 pairs of columns are linked, in" in words(app)
     assert any("strong links are kept" in h.value for h in app.subheader), "the columns are alike"
@@ -57,6 +59,38 @@ def test_all_columns_are_one_click_away_and_their_ties_are_shown(one_value):
     for chosen in (list(COLUMNS), list(COLUMNS)[:3]):
         assert next(m for m in app.multiselect if m.label == "Columns").value == chosen
         set_fields(app, Columns=list(COLUMNS)[:3])
+    assert "This run keeps no tree" in words(app), "a few columns are listed"
+
+
+def test_columns_beyond_the_public_limit_are_one_click_away(one_value, monkeypatch):
+    monkeypatch.setattr(default_columns, "MAX_PAIRED_COLUMNS", 3)
+    app = explored({"columns": {name: COLUMNS[name] for name in list(COLUMNS)[:4]}})
+    assert "3 of 4 columns to begin with" in words(app)
+    click_and_wait(app, "Use all 4 columns")
+    assert next(m for m in app.multiselect if m.label == "Columns").value == list(COLUMNS)[:4]
+
+
+def test_coarser_bins_make_a_table_large_enough():
+    rng = seeded(0)
+    n = 8000
+    names = ("sex", "married")
+    frame = pd.DataFrame({name: rng.choice(["f", "m"], n) for name in names})
+    for name, high in (("age", 99), ("hours", 80), ("income", 59)):
+        frame[name] = rng.integers(0, high + 1, n)
+    numbers = {
+        name: {"kind": "integer", "low": 0, "high": int(frame[name].max())}
+        for name in ("age", "hours", "income")
+    }
+    columns = {name: {"kind": "categorical", "values": ["f", "m"]} for name in names} | numbers
+    app = opened(frame.to_csv(index=False).encode())
+    typed_schema(app, {"columns": columns})
+    app.query_params["epsilon"] = "0.5"
+    app.query_params["repeats"] = "1"
+    switch_page(app, "explore")
+    assert "This table is too small for these questions at ε = 0.5." in visible_text(app)
+    click_and_wait(app, "Coarser bins")
+    assert {len(schema_entries(app)[name]["edges"]) < 20 for name in numbers} == {True}
+    assert "Good for: shares by" in visible_text(app)
 
 
 def test_what_the_machine_cannot_hold_is_refused_on_the_page(monkeypatch):

@@ -158,7 +158,7 @@ class RegularizedExponential(Algorithm):
             Setting("stage_s", spend.mu, "GDP parameter of one stage: s/√m"),
             Setting("stage_tau", tau, "sampler error of one stage: τ/m"),
             Setting("stage_radii", radii, f"{r:.3g} of the one before, from n, d and s"),
-            Setting("risk_bound", bound, "expected excess risk of the first stage, at the most"),
+            Setting("risk_bound", bound, "excess risk of the first stage on average, at the most"),
         )
         return Plan(budget, (PlannedEvent("draw", spend, m, RegularisedRisk),), choices)
 
@@ -290,7 +290,7 @@ class Exponential(OneDraw):
             Setting("k", k, "ε₀n/(2RG)"),
             Setting("G", problem.G, "rows' losses differ by a G-Lipschitz function"),
             Setting("tau", tau, "total variation the sampler may be off by"),
-            Setting("risk_bound", problem.d / k, "expected excess risk, at the most: d/k"),
+            Setting("risk_bound", problem.d / k, "excess risk on average, at the most: d/k"),
         )
         return Plan(budget, (PlannedEvent("draw", spend, statistic=target),), choices)
 

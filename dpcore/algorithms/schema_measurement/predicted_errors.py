@@ -41,7 +41,7 @@ def values_threshold(problem: ColumnMeasurement, plan: Plan) -> float:
 
 
 def rank_error(problem: ColumnMeasurement, plan: Plan) -> float:
-    """Return the typical error of the number of rows below an edge.
+    """Return the root mean square error of the number of rows below an edge.
 
     One node's noise on each of TREE_LEVELS levels.
     """

@@ -13,24 +13,24 @@ MIN_FORECAST = 1e-6  # least predicted seconds of a job
 class Pace:
     """The run time of jobs: relative to the forecast, and on average where there is none."""
 
-    foreseen: float = 0.0
+    forecast: float = 0.0
     measured: float = 0.0  # seconds of the jobs with a prediction
     total: float = 0.0
     jobs: int = 0
 
-    def note(self, foreseen: float | None, seconds: float) -> None:
+    def note(self, forecast: float | None, seconds: float) -> None:
         """Take in a job that ended after so many seconds."""
         self.total += seconds
         self.jobs += 1
-        if foreseen is not None:
-            self.foreseen += max(foreseen, MIN_FORECAST)
+        if forecast is not None:
+            self.forecast += max(forecast, MIN_FORECAST)
             self.measured += seconds
 
-    def expect(self, foreseen: float | None) -> float:
+    def expect(self, forecast: float | None) -> float:
         """Return the seconds that a job will take; 0 where nothing is known yet."""
-        if foreseen is None:
+        if forecast is None:
             return self.total / max(self.jobs, 1)
-        return foreseen * (self.measured / self.foreseen if self.foreseen else 1.0)
+        return forecast * (self.measured / self.forecast if self.forecast else 1.0)
 
 
 def seconds_before(

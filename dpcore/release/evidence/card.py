@@ -76,6 +76,7 @@ def card_page(facts: ReleaseFacts, release: int, pictures: Markup = NO_PICTURES)
         TEMPLATES / "card.html",
         **facts,
         release=release,
+        counted_noun=counted_noun,
         tiles=[*tiles, guess_tile_texts(means.max_guess_probability())],
         promise_words=means.suspicion_sentence,
         asked="; ".join(map(describe_queries_in_everyday_words, facts["queries"]["asked"])),

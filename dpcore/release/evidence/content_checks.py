@@ -15,7 +15,14 @@ from typing import Any
 
 from .json_claims import SCHEMA_CHECK, bound_number, strict_json
 from .origin_words import EARLIER_RELEASE, REAL_DATA, THIS_RELEASE, describe_bounds
-from .recount import RELATIVE_TOLERANCE, cost_texts, odds_bound, require, right_guess_chance
+from .recount import (
+    RELATIVE_TOLERANCE,
+    cost_texts,
+    counted_noun,
+    odds_bound,
+    require,
+    right_guess_chance,
+)
 from .release_folder import (
     DATA_FILES,
     DOCUMENT_FILES,
@@ -350,7 +357,8 @@ def check_answers(folder: ReleaseFolder) -> str:
     errors = [0.0, *(_cell_standard_error(axes, variances, column_sizes) for axes in variances)]
     _check_promised(utility, answers, errors)
     _check_predicted(utility)
-    _check_uses(utility, _errors_covering_most_cells(variances, column_sizes), records)
+    noun = counted_noun(facts["protects"])
+    _check_uses(utility, _errors_covering_most_cells(variances, column_sizes), records, noun)
     return f"{answers.count} answers, as exact as release.json says"
 
 
@@ -388,29 +396,35 @@ def _check_predicted(utility: dict) -> None:
     require(columns is None or columns[0] <= columns[1], "the tables have no number of columns")
 
 
-def _check_uses(utility: dict, half_widths: list, records: int) -> None:
+def _check_uses(utility: dict, half_widths: list, records: int, noun: str) -> None:
     """Raise WrongError unless a release's uses follow from its noisy tables, as it says.
 
-    Its sentence states what the release is good for.
+    Its sentence states what the release is good for, of so many `records`, each called by `noun`.
     """
     require(
         utility["tolerance"] == GOOD_USE_TOLERANCE, f"uses are called good at {GOOD_USE_TOLERANCE}"
     )
-    sentences = [
-        f"{label}: {' and '.join(phrases)}."
-        for label, phrases in (("Good for", utility["good_for"]), ("Not for", utility["not_for"]))
-        if phrases
-    ]
-    unknown = "How exact the answers are is not known before they are compared with the table."
     require(
-        utility["sentence"] == (" ".join(sentences) or unknown),
+        utility["sentence"] == _sentence_of_uses(utility["good_for"], utility["not_for"], noun),
         "the sentence on use contradicts its own lists",
     )
     expected_uses = [
-        _expected_uses(half_widths, z, records) for z in (NORMAL_95_STDDEVS, LAPLACE_95_STDDEVS)
+        _expected_uses(half_widths, z, records, noun)
+        for z in (NORMAL_95_STDDEVS, LAPLACE_95_STDDEVS)
     ]  # what noise it is tables.npz does not say
     stated = (utility["good_for"], utility["not_for"], utility["smallest_group"])
     require(stated in expected_uses, f"the noisy tables suit other uses: {expected_uses[0]}"[:300])
+
+
+def _sentence_of_uses(good_for: list, not_for: list, noun: str) -> str:
+    """Return the sentence on what a release is good for; where nothing is, that it is too small."""
+    if not good_for and not not_for:
+        return "How exact the answers are is not known before they are compared with the table."
+    not_for_text = " and ".join(not_for)
+    if not good_for:
+        return f"Too few {noun} for these questions: {not_for_text}."
+    good_for_text = f"Good for: {' and '.join(good_for)}."
+    return f"{good_for_text} Not for: {not_for_text}." if not_for else good_for_text
 
 
 def _errors_covering_most_cells(variances: dict, column_sizes: list) -> list[float | None]:
@@ -503,7 +517,7 @@ def _column_size(column: dict) -> int:
     return value_count + (1 if column["missing"] == "category" else 0)
 
 
-def _expected_uses(half_widths: list, stddevs: float, records: int) -> tuple:
+def _expected_uses(half_widths: list, stddevs: float, records: int, noun: str) -> tuple:
     """Return good uses, bad uses and the least group size of tables with such errors."""
     good_counts = []
     bad_counts = []
@@ -519,7 +533,7 @@ def _expected_uses(half_widths: list, stddevs: float, records: int) -> tuple:
     if group_size is not None:
         rounding_step = 10 ** max(len(str(group_size)) - 2, 0)
         group_phrase = (
-            f"groups under {math.ceil(group_size / rounding_step) * rounding_step:,} rows"
+            f"groups under {math.ceil(group_size / rounding_step) * rounding_step:,} {noun}"
         )
         phrases[1].append(group_phrase if group_size < records else "groups of any size")
     return (*phrases, group_size)

@@ -8,7 +8,7 @@ import html
 import math
 import re
 
-from .recount import odds_bound, require, right_guess_chance
+from .recount import counted_noun, odds_bound, require, right_guess_chance
 from .release_folder import ReleaseFolder
 
 PAGES = ("card.html", "proof.html", "review.html")
@@ -80,6 +80,7 @@ def _check_rows(folder: ReleaseFolder, card: str) -> None:
     promise = facts["promise"]
     dataset = facts["dataset"]
     ledger = facts["ledger"]
+    protects = facts["protects"]
     spent = dataset["spent"]["epsilon"]
     total = dataset["total"]
     total_text = f"ε = {spent:.4g} of {total['epsilon']:g} at δ = {_format_brief(total['delta'])}."
@@ -88,8 +89,8 @@ def _check_rows(folder: ReleaseFolder, card: str) -> None:
         "δ": _format_brief(promise["delta"]),
         "Added up by": f"{promise['accounting']}: costs {promise['cost']}",
         "All releases together": total_text,
-        "About whom": f"{facts['protects']['records']:,} rows.",
-        "Neighbours": facts["protects"]["neighbours"],
+        "About whom": f"{protects['records']:,} {counted_noun(protects)}.",
+        "Neighbours": protects["neighbours"],
         "Ledger": f"{ledger['id']}, line {ledger['entry']}",
         "Entry's hash": ledger["hash"],
         "Schema's SHA-256": facts["schema_sha256"],

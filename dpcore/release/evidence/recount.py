@@ -38,6 +38,11 @@ def require(condition: bool, reason: str) -> None:
         raise WrongError(reason)
 
 
+def counted_noun(protects: dict) -> str:
+    """Return what is counted, "people", or "rows" where a person may have several."""
+    return "people" if protects["rows_per_person"] == 1 else "rows"
+
+
 def gdp_epsilon(mu: float, delta: float) -> float:
     """Return the ε at δ of a μ-GDP release: δ = Φ(μ/2 − ε/μ) − e^ε Φ(−μ/2 − ε/μ)."""
     from scipy.optimize import brentq

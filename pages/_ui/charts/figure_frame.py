@@ -45,7 +45,7 @@ NAME_GAP = 6.0
 MIN_FILLED_SHARE = 0.6  # share of a figure's height that its values fill at least
 ERROR_LINE_STYLES = {  # error: colour, dash, words
     "largest": (ERROR, "solid", "largest error"),
-    "misplaced": (ERROR, "dash", "rows in a wrong cell"),
+    "misplaced": (ERROR, "dash", "in a wrong cell"),
     "proved": (GREY, "dashdot", "whole runs, by theorem"),
 }
 

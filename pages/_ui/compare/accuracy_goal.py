@@ -88,7 +88,7 @@ def choose_goal(workload: Workload) -> AccuracyGoal:
         0.01,
         format_tolerance,
         key="ask-tolerance",
-        help="1 point is 1% of the rows. An answer says how many rows have a combination "
+        help="1 point is 1% of the table. An answer says how much of it has a combination "
         "of values.",
         bind="query-params",
     )

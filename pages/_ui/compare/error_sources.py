@@ -29,6 +29,7 @@ from ..components import (
     draw_heading,
     glossary_tooltip,
     hide_in_stakeholder_view,
+    question_placeholder,
 )
 from ..jobs import JobGroup, tab_job_group, wait_or_draw_progress
 from ..session import (
@@ -81,7 +82,7 @@ def draw_error_sources(table: Table, sweep: Sweep, selected_dot: Dot | None) -> 
     question_text = st.text_input(
         "Question in words (empty: choose one below)",
         key="cause-question",
-        placeholder="age > 50",
+        placeholder=question_placeholder(sweep.problem.domain),
         help=QUESTION_GRAMMAR_TEXT,
         **persistent_widget_args(),
     )

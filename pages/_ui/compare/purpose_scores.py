@@ -26,6 +26,7 @@ from ..components import (
     draw_heading,
     hide_in_stakeholder_view,
     inline_container,
+    question_placeholder,
 )
 from ..jobs import CaseRuns, wait_or_draw_progress
 from ..session import escape_markdown, persistent_widget_args, printable_text, session
@@ -150,7 +151,7 @@ def draw_task_scores(sweep: Sweep) -> None:
     text = question_column.text_input(
         "A question",
         key="purposes-question",
-        placeholder="age > 50",
+        placeholder=question_placeholder(domain),
         help=QUESTION_GRAMMAR_TEXT,
         **persistent_widget_args(),
     )

@@ -3,30 +3,18 @@
 Only the shape of a rate is theory; the scale comes from the algorithm's own dots.
 """
 
-from fractions import Fraction
-
 import numpy as np
 import pandas as pd
 import streamlit as st
 
-from dpcore import InputError
-from dpcore.accuracy.error_rates import ERROR_RATES, ErrorRate, RateParameters
+from dpcore import ALGORITHMS, InputError
+from dpcore.accuracy.error_rates import ERROR_RATES, RateParameters
 from dpcore.algorithms.query_release.shared.workload_width import estimate_gaussian_width
 from dpcore.core.numbers import format_short_number
 
 from ..session import escape_markdown, persistent_widget_args, session
 from .sweep_jobs import ALGORITHM_TITLES, Sweep
 
-RATES_SOURCE = "Micali, Lezane, Betken 2025"
-# of the powers of a rate, in LaTeX
-RATE_FACTORS = (
-    "d",
-    r"(\log k)",
-    r"(\log|Q|)",
-    r"(\log\tfrac{1}{\delta})",
-    "w(Q)",
-    r"(n\varepsilon)",
-)
 WIDTH_DRAWS = 20  # of the Gaussian width
 NO_ALGORITHM = "no algorithm"
 CURVE_POINTS = 30  # of a curve
@@ -71,10 +59,11 @@ def choose_theory_curve(sweep: Sweep, medians: pd.DataFrame) -> tuple[CurveByTit
     except InputError as input_error:
         st.caption(escape_markdown(f"No theory here: {input_error}", 300))
         return {}, {}
-    st.latex(rate_formula(rate), width="content")
+    st.latex(rate.latex, width="content")
+    bound_source = ALGORITHMS[name_by_title[name]].about.bound
     st.caption(
-        escape_markdown(f"{name}: up to constants ({RATES_SOURCE}). ", 200)
-        + f"With n = {problem.effective_n:,.0f}, k = {problem.domain.size:,}, |Q| = "
+        f"{name}, up to constants: {bound_source}. "
+        f"With n = {problem.effective_n:,.0f}, k = {problem.domain.size:,}, |Q| = "
         f"{2 * problem.workload.m:,}, "
         f"δ = {format_short_number(delta)}, w(Q) = {w:.3g} ± {width_error:.1g} (standard error "
         f"of {WIDTH_DRAWS} draws). The curve is "
@@ -83,18 +72,6 @@ def choose_theory_curve(sweep: Sweep, medians: pd.DataFrame) -> tuple[CurveByTit
     )
     curve_title = f"{name}, theory × {scale:.2g}"
     return {curve_title: (epsilons, np.array(values))}, {curve_title: name_by_title[name]}
-
-
-def rate_formula(rate: ErrorRate) -> str:
-    """Return a proved error rate as LaTeX: a fraction of powers of `RATE_FACTORS`."""
-    parts: dict[bool, list[str]] = {True: [], False: []}
-    for factor, power in zip(RATE_FACTORS, rate.powers, strict=True):
-        if power:
-            exponent = Fraction(abs(power)).limit_denominator(100)
-            parts[power > 0].append(f"{factor}^{{{exponent}}}")
-    numerator = r" \, ".join(parts[True])
-    denominator = r" \, ".join(parts[False])
-    return rf"\frac{{{numerator}}}{{{denominator}}}"
 
 
 def _setting(sweep: Sweep, epsilon: float, delta: float, w: float) -> RateParameters:

@@ -237,7 +237,7 @@ def _draw_tiles(
     noisy_tables = planned_tables(problem, make_plan(algorithm, problem, budget))
     uses = NOTHING_PROMISED_TEXT
     if noisy_tables is not None:
-        uses = suitable_uses(noisy_tables, problem.n).sentence
+        uses = suitable_uses(noisy_tables, problem.n, problem.group).sentence
     info_container, _ = show_tiles(tiles, uses)
     with info_container.popover(":material/info:", type="tertiary", help="How this is known"):
         for note in _basis_notes(table, problem, delta, promise, recommendation):

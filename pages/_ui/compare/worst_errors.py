@@ -4,6 +4,7 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
+from dpcore.core.numbers import unit_noun
 from dpcore.core.provenance import Provenance
 from dpcore.evaluation.run import Comparison, subgroup_errors
 
@@ -42,7 +43,7 @@ def draw_worst_errors(sweep: Sweep, selected_dot: Dot | None) -> None:
         (kind, name, f"{100 * off:.2g} points", f"{sweep.problem.n * off:,.0f}")
         for kind, (off, name) in worst_by_kind.items()
     ]
-    columns = pd.Index(["worst", "which", "off by", "≈ rows"])
+    columns = pd.Index(["worst", "which", "off by", f"≈ {unit_noun(sweep.problem.group)}"])
     st.dataframe(pd.DataFrame(lines, columns=columns), hide_index=True)
     description = (
         "the clicked dot" if selected_dot else "the best run there; click a dot for another"

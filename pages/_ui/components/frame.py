@@ -14,6 +14,7 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from dpcore import InputError
+from dpcore.core.numbers import unit_noun
 from dpcore.core.provenance import Provenance
 
 from ..session import address_link, stakeholder_wall, uploads
@@ -239,7 +240,7 @@ def draw_table_header(active_table: Table) -> None:
     """Draw the head's line: the table, its row count, its privacy unit, and the page's badge."""
     with table_header_slot():
         protection_text = f"protects {active_table.unit.description.split(';')[0]}"
-        rows_text = active_table.row_count_text
+        rows_text = _size_text(active_table)
         if active_table.limited_rows_text and may_show_limited_rows(active_table):
             rows_text = active_table.limited_rows_text
             if active_table.uploaded and _page_badge() is not Provenance.REAL_DATA:
@@ -250,6 +251,17 @@ def draw_table_header(active_table: Table) -> None:
             width="content",
         )
         _draw_badge(_page_badge())
+
+
+def _size_text(active_table: Table) -> str:
+    """Return how many people or rows there are, called so as in the page's tiles.
+
+    Data, which decides what a row is, counts rows.
+    """
+    entry, _ = st.session_state[HEAD_KEY]
+    if entry.says_later or active_table.row_count is None:
+        return active_table.row_count_text
+    return f"{active_table.row_count:,} {unit_noun(active_table.unit.most_rows)}"
 
 
 def may_show_limited_rows(active_table: Table) -> bool:

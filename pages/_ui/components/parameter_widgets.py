@@ -138,9 +138,9 @@ def algorithm_selectbox() -> str:
     description = ALGORITHMS[name].about
     help_text = (
         f"{description.summary} Use it when {description.use_when}; not when "
-        f"{description.avoid_when}."
+        f"{description.avoid_when}. Source: {description.source}."
     )
-    st.caption(f"{description.brief}.", help=help_text)
+    st.caption(f"{description.brief} ({description.paper}).", help=help_text)
     return name
 
 

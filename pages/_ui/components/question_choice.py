@@ -9,8 +9,14 @@ from dpcore import Domain, InputError, read_queries
 from dpcore.core.types import Texts
 from dpcore.evaluation.experiment import QueryTask
 from dpcore.queries import Workload
+from dpcore.queries.example_question import example_question
 from dpcore.queries.parse_queries import join_column_names
-from dpcore.schema.inference.default_columns import choose_default_columns
+from dpcore.schema.inference.default_columns import (
+    MAX_PAIR_CELLS,
+    MAX_PAIRED_COLUMNS,
+    choose_default_columns,
+    choose_paired_columns,
+)
 
 from ..session.current_table import (
     default_unless_set,
@@ -21,7 +27,7 @@ from ..session.current_table import (
     sync_widget_value,
 )
 from ..session.current_table import store_widget_choice as choose_columns
-from ..session.inert_text import distinct_labels
+from ..session.inert_text import distinct_labels, printable_text
 from ..session.session import session
 from ..session.table import COMFORTABLE_CELLS, Table
 
@@ -30,6 +36,7 @@ QUESTION_GRAMMAR_TEXT = (
     "parentheses. "
     "Put names with spaces in double quotes."
 )
+MAX_EXAMPLE_CHARS = 80  # that an empty field shows
 ALL_COLUMNS_HELP = (
     "Where not all combinations can be listed, some algorithms keep only some columns linked. "
     "Others make rows, or say "
@@ -48,16 +55,32 @@ WORKLOAD_TEXT_BY_KIND: dict[str, Callable[[Domain], str]] = {  # as the command 
 }
 
 
-def choose_workload(table: Table, domain: Domain | None = None) -> tuple[Workload, list[str]]:
+def first_columns(table: Table, domain: Domain, *, may_pair: bool) -> list[str]:
+    """Return the columns that questions begin with, by public numbers alone.
+
+    Where many algorithms are compared, or a table is read in parts, all combinations of them are
+    listed; else they `may_pair`: only pairs of them are counted, of more columns.
+    """
+    if may_pair and table.large_table is None:
+        return list(choose_paired_columns(domain))
+    return list(choose_default_columns(domain, COMFORTABLE_CELLS))
+
+
+def choose_workload(
+    table: Table, domain: Domain | None = None, *, may_pair: bool = False
+) -> tuple[Workload, list[str]]:
     """Draw the widgets for columns and queries; return the workload and its texts.
 
     The texts are for the command line. The workload is in the table's domain, or in another one of
-    its
-    columns.
+    its columns. It begins with the `first_columns`.
     """
     domain = table.domain if domain is None else domain
-    default_names = list(choose_default_columns(domain, COMFORTABLE_CELLS))
-    columns = _choose_columns(table, list(domain.names), default_names)
+    default_names = first_columns(table, domain, may_pair=may_pair)
+    limit_text = f"which have together at most {COMFORTABLE_CELLS:,} combinations"
+    if may_pair:
+        limit_text = f"at most {MAX_PAIRED_COLUMNS}"
+        limit_text += f", whose pairs have at most {MAX_PAIR_CELLS:,} combinations"
+    columns = _choose_columns(table, list(domain.names), default_names, limit_text)
     kinds = st.multiselect(
         "Questions",
         list(WORKLOAD_TEXT_BY_KIND),
@@ -76,7 +99,22 @@ def choose_workload(table: Table, domain: Domain | None = None) -> tuple[Workloa
     return workload, texts
 
 
-def _choose_columns(table: Table, names: list[str], default_names: list[str]) -> list[str]:
+def question_placeholder(domain: Domain) -> str:
+    """Return what stands in an empty field of a question: an example about these columns."""
+    return f"for example: {printable_text(example_question(domain), MAX_EXAMPLE_CHARS)}"
+
+
+def set_columns(table: Table, names: Sequence[str]) -> None:
+    """Choose columns for the list of columns, from what a click calls."""
+    if table.uploaded:
+        store_choice(f"columns-{table.identity}", list(names))
+    else:
+        set_widget_value(f"columns-{table.name}", list(names))
+
+
+def _choose_columns(
+    table: Table, names: list[str], default_names: list[str], limit_text: str
+) -> list[str]:
     """Draw the list of columns, and a button for all of them as long as none was chosen."""
     chip_labels = distinct_labels(names, 16)  # a chip shows no more
     widget_args: dict[str, Any] = {
@@ -85,7 +123,6 @@ def _choose_columns(table: Table, names: list[str], default_names: list[str]) ->
     } | persistent_widget_args()
     if table.uploaded:  # its columns come and go with its schema, and what was chosen of them stays
         key = f"columns-{table.identity}"
-        set_columns = store_choice
         sync_widget_value(
             key, [name for name in stored_choice(key, default_names) if name in names]
         )
@@ -94,31 +131,27 @@ def _choose_columns(table: Table, names: list[str], default_names: list[str]) ->
         )
     else:
         key = f"columns-{table.name}"
-        set_columns = set_widget_value
         columns = st.multiselect(
             "Columns", names, default_unless_set(key, default_names), key=key, **widget_args
         )
     if columns == default_names != names:
-        _draw_all_columns_button(key, names, len(default_names), set_columns)
+        _draw_all_columns_button(table, names, len(default_names), limit_text)
     return columns
 
 
 def _draw_all_columns_button(
-    key: str,
-    names: list[str],
-    default_count: int,
-    set_columns: Callable[[str, list[str]], object],
+    table: Table, names: list[str], default_count: int, limit_text: str
 ) -> None:
     """Say that some columns are left out at first, and offer all of them."""
     st.caption(
-        f"{default_count} of {len(names)} columns to begin with: the first of a handy size that "
-        f"are together at most {COMFORTABLE_CELLS:,} combinations. Choose others above, or:"
+        f"{default_count} of {len(names)} columns to begin with: the first of a handy size, "
+        f"{limit_text}. Choose others above, or:"
     )
     st.button(
         f"Use all {len(names)} columns",
         key="all-columns",
         on_click=set_columns,
-        args=(key, names),
+        args=(table, names),
         help=ALL_COLUMNS_HELP,
         icon=":material/select_all:",
     )

@@ -8,6 +8,7 @@ from dpcore import Domain, InputError, Marginals, QueryRelease
 from dpcore.accuracy.intervals import question_intervals as intervals
 from dpcore.accuracy.intervals.cell_intervals import cell_intervals
 from dpcore.accuracy.intervals.question_intervals import Interval
+from dpcore.core.numbers import unit_noun
 from dpcore.evaluation.run import compare_with_rows
 from dpcore.evaluation.sweeps.worker_pool import RunResult
 from dpcore.models.releases import UnbiasedAnswers
@@ -15,7 +16,12 @@ from dpcore.queries import Workload
 from dpcore.queries.questions import Question, parse_question
 from dpcore.release.release_files import neutralize_formulas, query_labels
 
-from ..components import QUESTION_GRAMMAR_TEXT, draw_heading, hide_in_stakeholder_view
+from ..components import (
+    QUESTION_GRAMMAR_TEXT,
+    draw_heading,
+    hide_in_stakeholder_view,
+    question_placeholder,
+)
 from ..jobs.counting_job import ensure_workload_counted
 from ..session import Table, escape_markdown, is_stakeholder_view, persistent_widget_args
 from .run_settings import RunSettings
@@ -27,7 +33,6 @@ COMPARISON_KINDS = {
     "odds": "their odds ratio",
 }
 MAX_DOWNLOAD_CELLS = 100_000  # that a download holds
-QUESTION_EXAMPLE = "for example: sex = Female and age > 50"
 INTERVAL_MEANING = (
     f"Intervals made so hold the true value in {CONFIDENCE_LEVEL:.0%} of releases, or more where "
     "it is said that they are "
@@ -47,7 +52,7 @@ def draw_questions(table: Table, run_settings: RunSettings, runs: list[RunResult
     text = left_column.text_input(
         "Question",
         key="question",
-        placeholder=QUESTION_EXAMPLE,
+        placeholder=question_placeholder(run_settings.problem.domain),
         help=QUESTION_GRAMMAR_TEXT,
         **persistent_widget_args(),
     )
@@ -117,8 +122,9 @@ def draw_answers(table: Table, domain: Domain, runs: list[RunResult], question: 
             f" (from {min(synthetic):.2%} to {max(synthetic):.2%} over {len(comparisons)} "
             "runs with other noise)"
         )
+    noun = unit_noun(table.unit.most_rows)
     st.markdown(
-        f"{escape_markdown(question.text, 200)}: {answer}, of {rows.n:,} rows. The real answer "
+        f"{escape_markdown(question.text, 200)}: {answer}, of {rows.n:,} {noun}. The real answer "
         "is not for publishing."
     )
     if len(comparisons) == 1:

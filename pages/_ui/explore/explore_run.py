@@ -7,6 +7,7 @@ import pandas as pd
 import streamlit as st
 
 from dpcore.core.job import JobState
+from dpcore.core.numbers import unit_noun
 from dpcore.core.provenance import Provenance
 from dpcore.evaluation.sweeps.worker_pool import RunJob, RunResult
 
@@ -157,5 +158,7 @@ def _draw_curve_so_far(job: RunJob) -> None:
     draw_heading("Has the error stopped falling?", Provenance.REAL_DATA)
     frame = pd.DataFrame([{"seed": 0, **record.to_json()} for record in job.partial_results])
     st.caption(f"So far: {name} {value:.3g}.")
-    curve = charts.convergence_chart(frame, "t", "step", job.task.problem.n, "rows")
+    problem = job.task.problem
+    noun = unit_noun(problem.group)
+    curve = charts.convergence_chart(frame, "t", "step", problem.n, noun)
     st.plotly_chart(curve, key="live", alt="Errors so far", config={"displayModeBar": False})

@@ -10,14 +10,11 @@ import pandas as pd
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
-from dpcore import InputError
+from dpcore import ALGORITHMS, InputError
 from dpcore.accuracy.error_rates import ERROR_RATES
 from dpcore.accuracy.meaning_of_epsilon import guess_tile_texts
 from dpcore.accuracy.raw_noise import plain_noise_max_error
-from dpcore.accuracy.usefulness import planned_tables, suitable_uses
-from dpcore.algorithms.algorithm import make_plan
 from dpcore.algorithms.query_release.shared.optimal_noise import compare_with_bound
-from dpcore.algorithms.schema_measurement.split_budget import fit_split
 from dpcore.core.numbers import (
     format_count,
     format_percentage_points,
@@ -39,6 +36,7 @@ from ..session import Table, distinct_labels, format_query_label, session
 from .keep_run import PinnedRun, least_unbiased_rmse
 from .layout import ChartContent, chart_part
 from .run_settings import CURVE_AXES, RunSettings
+from .useful_changes import draw_useful_changes, uses_sentence
 
 STAGE_PATTERN = re.compile(r"fit (\d+) of (\d+)")
 MAX_LISTED_QUESTIONS = 1000  # questions that are put into words
@@ -158,7 +156,13 @@ def draw_verdict(run_results: RunResults) -> tuple[DeltaGenerator, DeltaGenerato
         ),
         guess_tile_texts(summary.promise.max_guess_probability()),
     ]
-    info_container, tile_containers = show_tiles(tiles, _usefulness_sentence(run_results.settings))
+    info_container, tile_containers = show_tiles(tiles, uses_sentence(run_results.settings))
+    draw_useful_changes(
+        run_results.table,
+        run_results.settings,
+        info_container,
+        may_change_schema=run_results.table.trial is None,
+    )
     return info_container, tile_containers[1]
 
 
@@ -184,32 +188,6 @@ def largest_error_tile(run_results: RunResults) -> tiled.Tile:
         run_results.unit_name,
         repeats_text,
     )
-
-
-def _usefulness_sentence(run_settings: RunSettings) -> str:
-    """Return what the release is good for in words, from the noise of its plan alone."""
-    problem = run_settings.problem
-    experiment = run_settings.experiment
-    algorithm = experiment.algorithm
-    budget = experiment.budget
-    split = run_settings.split
-
-    def compute() -> str:
-        if split is None:
-            plan = make_plan(algorithm, problem, budget)
-        else:
-            plan = fit_split(algorithm, problem, split, exact=False)[1]
-        return suitable_uses(planned_tables(problem, plan), problem.n).sentence
-
-    key = (
-        problem.domain,
-        experiment.task.queries,
-        problem.effective_n,
-        algorithm,
-        budget,
-        split,
-    )
-    return session().memoize("uses", key, compute)
 
 
 @hide_in_stakeholder_view
@@ -241,7 +219,7 @@ def draw_noise_spread(run_results: RunResults) -> None:
         st.caption(
             f"{spread_text}{_unbiased_limit_sentence(run_results)}{summary.problem.queries:,} "
             f"questions, {summary.problem.cells:,} combinations, "
-            f"{run_results.n:,} rows. Used: ε = {epsilon:.4g} at δ = "
+            f"{run_results.n:,} {run_results.unit_name}. Used: ε = {epsilon:.4g} at δ = "
             f"{format_short_number(delta)}, by "
             f"{accounting}. "
             f"Protected: {run_results.table.unit.description}.",
@@ -332,8 +310,9 @@ def _convergence_note(
     if frame["epsilon_spent"].nunique() == 1:
         note += "The whole budget is used before the first step. "
     elif error_rate:
+        bound = ALGORITHMS[run_results.result.summary.algorithm].about.bound
         note += (
-            "Its theorem: a whole run with twice the budget has "
+            f"Its theorem ({bound}): a whole run with twice the budget has "
             f"{2**error_rate.epsilon_power:.0%} of the largest error. "
         )
     if "population_largest" in frame:

@@ -14,10 +14,9 @@ from dpcore.algorithms.schema_measurement.split_budget import SplitBudget
 from dpcore.core.parameters import build_from_texts
 from dpcore.core.types import by_name
 from dpcore.evaluation.experiment import Experiment
-from dpcore.schema.inference.default_columns import choose_default_columns
 
 from ..components import deployments, parameter_widgets, question_choice
-from ..session import COMFORTABLE_CELLS, Table, session
+from ..session import Table, session
 
 ALPHA = "α"
 CURVE_AXES = ("step", "ε used")  # what a curve can be drawn against
@@ -28,7 +27,7 @@ class RunSettings:
     """An experiment, its problem about the table of this tab, and whether to run it again.
 
     `split` is how the budget is split with the table's schema, where that is measured.
-    One run is foreseen to take `predicted_seconds`.
+    One run takes about `predicted_seconds`, by its forecast.
     """
 
     experiment: Experiment
@@ -53,13 +52,12 @@ def choose_run_settings(table: Table) -> RunSettings:
         promise_container = st.container()
         name = parameter_widgets.algorithm_selectbox()
         more_expander = st.expander("More", icon=":material/tune:")
-        has_fewer_columns = len(choose_default_columns(table.domain, COMFORTABLE_CELLS)) < len(
-            table.domain.names
-        )
+        begin_with = question_choice.first_columns(table, table.domain, may_pair=True)
+        has_fewer_columns = len(begin_with) < len(table.domain.names)
         with st.expander(
             "Columns, questions", expanded=has_fewer_columns, icon=":material/table_chart:"
         ):
-            workload, texts = question_choice.choose_workload(table)
+            workload, texts = question_choice.choose_workload(table, may_pair=True)
         problem = QueryRelease(workload, table.n, table.unit.most_rows)
         budget = Budget(
             epsilon,

@@ -53,7 +53,7 @@ def example_sentences() -> dict[str, str]:
     lifetime = LifetimeBudget.from_first_release(parameter_widgets.DEFAULT_TOTAL_BUDGET, events)
     exact, _ = patient_counts.EXACT_COUNTS
     noisy, _ = patient_counts.noisy_counts()
-    typical = lesson_medians("epsilon", EXAMPLE_EPSILON)[0]
+    mean_error = lesson_medians("epsilon", EXAMPLE_EPSILON)[0]
     sampling_errors = lesson_medians("population", 10.0)
     release_count = fitting_release_count(lifetime.capacity, lifetime.composed_cost(events))
     epsilon_text = f"ε = {format_setting(EXAMPLE_EPSILON)}"
@@ -70,7 +70,7 @@ def example_sentences() -> dict[str, str]:
         "disagreement": f"Titanic at ε = 0.3: {LESSONS['small-groups'].find_answer().sentence}.",
         "α": f"α = {format_setting(algorithm.alpha)}, unless you choose.",
         "frontier": f"Census: off by {lesson_medians('epsilon', 0.1)[0]} at ε = 0.1, by "
-        f"{typical} at {epsilon_text}.",
+        f"{mean_error} at {epsilon_text}.",
         "noise": f"At {epsilon_text} a count moves by about "
         f"{1 / gdp_mu(EXAMPLE_EPSILON, DELTA):.0f} people: {exact} become "
         f"{noisy}.",
@@ -79,6 +79,6 @@ def example_sentences() -> dict[str, str]:
         f"{sampling_errors[1]} "
         "from the population.",
         "synthetic table": f"At {epsilon_text} the answers of the census' copy are off by "
-        f"{typical}.",
+        f"{mean_error}.",
         "trial": f"Known noise of {noisy - exact:+d}, taken off {noisy}, is {exact} again.",
     }

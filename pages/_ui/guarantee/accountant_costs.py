@@ -46,7 +46,7 @@ def draw_costs(budget: Budget, planned: PlannedRelease) -> None:
             "closed-forms",
         )
     with st.expander("Where these formulas come from", icon=":material/receipt:"):
-        st.dataframe(_formula_sources(printed_curves), hide_index=True)
+        st.markdown(_formula_sources(printed_curves))
 
 
 def draw_privacy_curves(
@@ -99,30 +99,22 @@ def _printed_formula_verdict(
     )
 
 
-def _formula_sources(printed_curves: dict[str, np.ndarray]) -> pd.DataFrame:
+def _formula_sources(printed_curves: dict[str, np.ndarray]) -> str:
+    """Return a Markdown table of the formulas, typeset, with the authors and years of each."""
     formulas = {p.name: p for p in printed_formulas.GAUSSIAN_FORMULAS}
-    rows = []
+    lines = ["| closed form | formula | proved for | source |", "|---|---|---|---|"]
     for name in printed_curves:
         p = formulas.get(name)
         if p is not None:
             proved_range = "any ε" if p.max_epsilon == math.inf else f"ε ≤ {p.max_epsilon:g}"
-            rows.append((name, p.formula, proved_range, p.source))
+            cells = (name, p.latex, proved_range, p.source)
         elif name == "strong composition":
-            rows.append(
-                (
-                    name,
-                    "ε = 4ε₀ √(2T ln(1/δ))",
-                    "ln(1/δ) ≥ ε₀² T",
-                    "linear queries, Theorem 6, behind its DPFW",
-                )
-            )
+            source = f"{printed_formulas.LINEAR_QUERIES}, Theorem 6, behind its DPFW"
+            latex = r"\varepsilon = 4\varepsilon_0 \sqrt{2T \ln(1/\delta)}"
+            cells = (name, latex, r"$\ln(1/\delta) \ge \varepsilon_0^2 T$", source)
         else:
-            rows.append(
-                (
-                    name,
-                    f"ε = {name}",
-                    "any ε",
-                    "linear queries, proof of Theorem 5; Bun, Steinke 2016",
-                )
-            )
-    return pd.DataFrame(rows, columns=["closed form", "formula", "proved for", "source"])
+            source = f"Bun, Steinke 2016; {printed_formulas.LINEAR_QUERIES}, proof of Theorem 5"
+            latex = r"\varepsilon = \rho + 2\sqrt{\rho \ln(1/\delta)}"
+            cells = (name, latex, "any ε", source)
+        lines.append(f"| {cells[0]} | ${cells[1]}$ | {cells[2]} | {cells[3]} |")
+    return "\n".join(lines)

@@ -99,7 +99,7 @@ def plan_release(
         if not ensure_rows_counted(table):
             return None
         try:
-            workload, _ = question_choice.choose_workload(table, domain)
+            workload, _ = question_choice.choose_workload(table, domain, may_pair=True)
             problem = QueryRelease(workload, table.n, table.unit.most_rows)
             algorithm = build_from_texts(
                 ALGORITHMS[name], parameter_widgets.setting_widgets(name, problem, budget)

@@ -193,7 +193,9 @@ def _choose_workload_and_algorithm(table: Table, budget: Budget) -> tuple[Worklo
     questions_container, algorithm_container = st.columns(2)
     with questions_container:
         workload, texts = question_choice.choose_workload(
-            table, None if partial_schema is None else partial_schema.placeholder
+            table,
+            None if partial_schema is None else partial_schema.placeholder,
+            may_pair=True,
         )
     with algorithm_container:
         name = parameter_widgets.algorithm_selectbox()
@@ -287,7 +289,9 @@ def draw_predicted_tiles(ready: PreparedRelease, plan_key: tuple) -> None:
     ]
     tiles = tiles or [UNKNOWN_ERROR_TILE]
     guess = Promise(budget.epsilon, budget.delta, ready.events).max_guess_probability()
-    show_tiles([*tiles, guess_tile_texts(guess)], suitable_uses(planned, n).sentence)
+    show_tiles(
+        [*tiles, guess_tile_texts(guess)], suitable_uses(planned, n, rows_per_person).sentence
+    )
     if isinstance(ready.plan.accountant, ZcdpAccountant):
         st.caption(CAUTION_TEXT)
 
@@ -404,8 +408,9 @@ def draw_plan_details(ready: PreparedRelease, plan_key: tuple) -> None:
     else:
         costs = f"The plan costs ε = {plan.accountant.epsilon(budget.delta):.6g}"
         accounting = plan.accountant.name
+    noun = unit_noun(unit.most_rows)
     st.caption(
-        f"{ready.problem.workload.m:,} questions about {ready.problem.n:,} rows. {costs} at δ = "
+        f"{ready.problem.workload.m:,} questions about {ready.problem.n:,} {noun}. {costs} at δ = "
         f"{format_short_number(budget.delta)} by {accounting}, rounded up. All releases then "
         f"cost ε = {reservation.spent:.4g} of "
         f"{reservation.lifetime.budget.epsilon:g} at δ = "

@@ -258,7 +258,7 @@ def set_at(path, value):
         ("utility/predicted/misplaced", [0.3, 0.1], "answers"),
         ("utility/predicted/largest", [0, 2], "fields"),
         ("utility/predicted/basis", "faith", "fields"),
-        ("protects/rows_per_person", 400, "claim"),
+        ("protects/rows_per_person", 400, "claim answers"),
         ("protects/neighbours", "tables that differ in a cell", "claim"),
         ("bounds", "measured from the data, protected, with this release: age", "claim"),
         ("ledger/entry", 4, "receipt"),

@@ -2,6 +2,7 @@
 
 import math
 from dataclasses import replace
+from itertools import combinations
 
 from hypothesis import given
 from hypothesis import strategies as st
@@ -11,7 +12,10 @@ from dpcore.problems import require_enumerable
 from dpcore.schema.inference.default_columns import (
     MAX_COLUMN_SIZE,
     MAX_COLUMNS,
+    MAX_PAIR_CELLS,
+    MAX_PAIRED_COLUMNS,
     choose_default_columns,
+    choose_paired_columns,
 )
 from tests.small_problems import expect_error, parametrize
 
@@ -40,6 +44,26 @@ def test_what_is_chosen_fits_and_nothing_more_would(sizes, cells):
         assert all(chosen.size * size > cells for size in left)
 
 
+@parametrize(
+    "sizes, wanted",
+    [
+        ([8] * 12, 12),
+        ([100] * 40, 6),
+        ([2] * 200, MAX_PAIRED_COLUMNS),
+        ([1, 5000, 30, 30], 2),
+        ([5000], 1),
+    ],
+)
+def test_pages_begin_with_all_columns_whose_pairs_are_within_a_public_limit(sizes, wanted):
+    whole = domain(sizes)
+    names = choose_paired_columns(whole)
+    assert len(names) == wanted
+    assert names == tuple(n for n in whole.names if n in names)
+    shape = whole.project(names).shape
+    assert sum(a * b for a, b in combinations(shape, 2)) <= MAX_PAIR_CELLS
+    assert set(choose_default_columns(whole, 100_000)) <= set(names)
+
+
 def test_a_column_that_crowds_out_the_others_is_passed_over():
     assert choose_default_columns(domain([1, 5000, 3000]), 10) == ("c2",)
     assert len(choose_default_columns(domain([2] * 200), 100_000)) == MAX_COLUMNS
@@ -53,6 +77,7 @@ def test_a_column_that_names_people_is_not_chosen_before_a_person_does():
         "job",
     )
     assert choose_default_columns(whole.project(["E-Mail"]), 100_000) == ("E-Mail",)
+    assert choose_paired_columns(whole) == ("Full Name", "phone", "job")
 
 
 @parametrize("sample", [samples.census, samples.berkeley, samples.titanic])
