@@ -64,7 +64,9 @@ def test_every_statement_about_a_column_that_the_readme_names_is_accepted():
     for key in named - {"same", "form"}:
         years |= next(example for example in examples if key in example)
     sexes |= next(example for example in examples if "same" in example)
-    schema = domain_to_json(domain_from_json({"columns": {"born": years, "sex": sexes, "fee": fees}}))
+    schema = domain_to_json(
+        domain_from_json({"columns": {"born": years, "sex": sexes, "fee": fees}})
+    )
     for name, entry in (("born", years), ("sex", sexes), ("fee", fees)):
         for key in named & entry.keys():
             assert schema["columns"][name][key] == entry[key]

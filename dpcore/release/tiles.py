@@ -30,7 +30,9 @@ def largest_error_tile(
 
     `suffix` is added to that.
     """
-    group_text = "" if share_of_group is None else f", {format_two_digits(share_of_group)} % of the group"
+    group_text = (
+        "" if share_of_group is None else f", {format_two_digits(share_of_group)} % of the group"
+    )
     return name, format_count(largest, n, unit_noun), f"measured{group_text}{suffix}"
 
 
