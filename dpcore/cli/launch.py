@@ -5,7 +5,7 @@ from a wheel. Streamlit reads `.streamlit/config.toml` beside the script that it
 """
 
 import argparse
-import subprocess
+import runpy
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -25,11 +25,9 @@ def find_app_script() -> Path:
     raise InputError("the app's pages are not here; install privacy-utility-explorer again")
 
 
-def streamlit_command(port: int, *, opens_browser: bool) -> list[str]:
-    """Return the command that serves the app on this machine."""
+def streamlit_arguments(port: int, *, opens_browser: bool) -> list[str]:
+    """Return Streamlit's command line that serves the app on this machine."""
     return [
-        sys.executable,
-        "-m",
         "streamlit",
         "run",
         str(find_app_script()),
@@ -47,12 +45,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--no-browser", action="store_true", help="do not open the browser")
     args = parser.parse_args(arguments)
     try:
-        return subprocess.call(streamlit_command(args.port, opens_browser=not args.no_browser))
+        sys.argv = streamlit_arguments(args.port, opens_browser=not args.no_browser)
     except InputError as error:
         print(f"error: {error}", file=sys.stderr)
         return 2
-    except KeyboardInterrupt:
-        return 0
+    # in this process, so that whoever stops it stops the server
+    runpy.run_module("streamlit", run_name="__main__", alter_sys=True)
+    return 0
 
 
 if __name__ == "__main__":
