@@ -65,9 +65,9 @@ def promised_error_tile(promised: float | None, n: int, unit_noun: str) -> list[
         return []
     return [
         (
-            "Each answer is within",
+            "A single answer is within",
             format_count(promised, n, unit_noun),
-            "promised: in 19 of 20 releases, whatever the table",
+            "promised in 19 of 20 releases, whatever the table",
         )
     ]
 
