@@ -55,7 +55,7 @@ def predicted_error_tiles(predicted: Json | None, n: int, unit_noun: str) -> lis
             format_count_range(predicted["largest"], n, unit_noun),
             "predicted, of all answers and columns",
         ),
-        *sample_size_tile(predicted["as_exact_as_sample"], n, unit_noun),
+        *sample_size_tile(predicted["as_exact_as_sample"], n, unit_noun, "predicted"),
     ]
 
 
@@ -65,22 +65,24 @@ def promised_error_tile(promised: float | None, n: int, unit_noun: str) -> list[
         return []
     return [
         (
-            "A single answer is within",
-            format_count(promised, n, unit_noun),
+            "One answer, chosen before",
+            f"within {format_count(promised, n, unit_noun)}",
             "promised in 19 of 20 releases, whatever the table",
         )
     ]
 
 
-def sample_size_tile(sample_share: float | None, n: int, unit_noun: str) -> list[Tile]:
+def sample_size_tile(
+    sample_share: float | None, n: int, unit_noun: str, known_how: str
+) -> list[Tile]:
     """Return the tile on the sample size that would be as exact, to two digits.
 
-    No tile where that is not known.
+    `known_how` is measured or predicted. No tile where the size is not known.
     """
     if sample_share is None:
         return []
     sample = f"{float(f'{sample_share * n:.2g}'):,.0f} of {n:,} {unit_noun}"
-    return [("As exact as counting only", sample, "drawn at random, without noise")]
+    return [("As exact as counting only", sample, f"{known_how}: a random sample, without noise")]
 
 
 def format_share_of_rows(shares: Any) -> str:

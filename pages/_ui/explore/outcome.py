@@ -152,7 +152,10 @@ def draw_verdict(run_results: RunResults) -> tuple[DeltaGenerator, DeltaGenerato
         ),
         largest_error_tile(run_results),
         *tiled.sample_size_tile(
-            summary.query_errors.as_exact_as_sample, run_results.n, run_results.unit_name
+            summary.query_errors.as_exact_as_sample,
+            run_results.n,
+            run_results.unit_name,
+            "measured",
         ),
         guess_tile_texts(summary.promise.max_guess_probability()),
     ]

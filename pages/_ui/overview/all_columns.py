@@ -20,8 +20,8 @@ from ..session import escape_markdown, printable_text, session
 
 MAX_LISTED_VALUES = 3  # of a column, in the name of a group
 HINT_TEXT = "Click bars to see a group; click again to leave it."
-MEASURED_NOTE = "Behind a name: rows in a wrong cell, measured. Whiskers: 95% intervals."
-PREDICTED_NOTE = "Behind a name: rows in a wrong cell, predicted. Whiskers: 95% intervals."
+MEASURED_NOTE = "After a name: rows in a wrong cell, measured. Whiskers: 95% intervals."
+PREDICTED_NOTE = "After a name: rows in a wrong cell, predicted. Whiskers: 95% intervals."
 FREE_TEXT = "It uses no budget: everything here comes from what was released."
 
 
