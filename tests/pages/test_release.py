@@ -121,7 +121,7 @@ def test_the_error_promised_is_that_of_the_noise_and_the_predicted_ones_use_no_d
         for content in (PEOPLE, PEOPLE.replace(b"a", b"b"))
     )
     (promised,) = [m for m in first.markdown if m.value.startswith("One answer")]
-    assert len([m for m in first.markdown if ":small[predicted" in m.value]) == 2
+    assert len([m for m in first.markdown if ":small[predicted" in m.value]) == 3
     assert not any(
         c.value == release_request.CAUTION_TEXT for c in first.caption
     )  # Explore pays as a release does
