@@ -38,6 +38,7 @@ from dpcore.cli import main
 from dpcore.core.parameters import build_from_texts, declared_parameters
 from dpcore.data.sources.chunked_source import ChunkedSource
 from dpcore.data.sources.source import Chunk
+from dpcore.evaluation.predicted_errors import PUBLIC_BASIS, PredictedErrors
 
 settings.register_profile("fixed", derandomize=True, deadline=None, max_examples=40)
 settings.load_profile("fixed")
@@ -49,6 +50,8 @@ ignore_privacy_warnings = pytest.mark.filterwarnings("ignore::dpcore.core.errors
 QUERIES = algorithms_for_problem(QueryRelease)  # the registered algorithms by name
 
 BUDGET = Budget(1, 1e-6)
+# in place of a simulation
+NOTHING_PREDICTED = PredictedErrors((0.0, 1.0), (0.0, 1.0), None, 1, PUBLIC_BASIS, None)
 BUDGETS = [Budget(1, 1e-9), Budget(0.01, 1e-6), Budget(9, 1e-3), Budget(1, 0), Budget(8, 0)]
 HUGE = 10**400  # a whole number that is no float
 

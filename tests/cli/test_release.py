@@ -35,6 +35,7 @@ from dpcore.release.ledger import drafts, noise_key
 from dpcore.release.ledger.ledger_store import LedgerStore, verify_ledger
 from dpcore.release.release_files import _weight_table, neutralize_formulas
 from tests.small_problems import (
+    NOTHING_PREDICTED,
     QUERIES,
     approx,
     categorical,
@@ -190,6 +191,8 @@ def test_noise_is_never_the_same_and_cannot_be_seeded():
 
 
 def test_no_truth_is_computed(monkeypatch):
+    """But in the simulation, whose tables are nobody's and to which no row is given."""
+    monkeypatch.setattr(publish, "predict_from_release", lambda *_: NOTHING_PREDICTED)
     for name in ("truth.QueryTruth.__init__", "metrics.compute_errors"):
         monkeypatch.setattr(f"dpcore.evaluation.{name}", lambda *_: pytest.fail("not protected"))
     released()

@@ -85,7 +85,7 @@ import numpy as np
 from dpcore.cli import main
 from dpcore.release import publish
 
-def stop(made, ready, reservation, drawn, **more):
+def stop(made, ready, reservation, drawn, predicted, **more):
     rows = [] if drawn.rows is None else [drawn.rows.to_csv(index=False)]
     answers = drawn.release.answers(ready.problem.workload)
     np.savez("drawn.npz", *[m.values for m in drawn.measurements], answers=answers, rows=np.array(rows))
@@ -109,9 +109,9 @@ def test_another_attempt_draws_the_very_same_in_another_process(here, monkeypatc
     drawings = []
     write = publish.write_release_files
 
-    def keep(made, ready, reservation, drawn, **more):
+    def keep(made, ready, reservation, drawn, predicted, **more):
         drawings.append((drawn, drawn.release.answers(ready.problem.workload)))
-        return write(made, ready, reservation, drawn, **more)
+        return write(made, ready, reservation, drawn, predicted, **more)
 
     monkeypatch.setattr(publish, "write_release_files", keep)
     released(algorithm=algorithm)

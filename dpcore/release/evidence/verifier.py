@@ -78,8 +78,8 @@ INSIDE_FOLDER_MESSAGE = (
 UNCHECKED_CLAIMS = (  # what no check can find out from the files
     "who was counted, how many rows there are and how many of one person, how they were read, "
     "which algorithm ran with "
-    "which settings, where its noise came from, that nobody looked before, and the words of its "
-    "pages"
+    "which settings, where its noise came from, that nobody looked before, which errors are "
+    "predicted, and the words of its pages"
 )
 
 
