@@ -12,6 +12,7 @@ from streamlit.runtime.pages_manager import PagesManager
 from xdist.scheduler import LoadScopeScheduling
 
 from dpcore import Budget
+from dpcore.evaluation import predicted_errors
 from dpcore.privacy.accounting.events import PrivacyEvent
 from tests.chromium import chromium, page, server
 from tests.cli.command_files import write_files
@@ -47,6 +48,12 @@ def pytest_collection_modifyitems(items):
             "pages" in item.path.parts
         ):  # these wait for threads, and headless tabs have little patience
             item.add_marker(pytest.mark.flaky(reruns=1))
+
+
+@pytest.fixture(autouse=True)
+def few_simulations(monkeypatch):
+    """Errors are predicted by few simulated releases; test_predicted_errors asks for more."""
+    monkeypatch.setattr(predicted_errors, "MAX_REPEATS", 2)
 
 
 def pytest_make_parametrize_id(val):

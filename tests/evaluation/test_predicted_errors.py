@@ -7,6 +7,7 @@ import pytest
 
 from dpcore import ALGORITHMS, Budget, Marginals, QueryRelease, domain_from_json
 from dpcore.algorithms.algorithm import make_plan
+from dpcore.evaluation import predicted_errors
 from dpcore.evaluation.predicted_errors import (
     MAX_RANGE_RATIO,
     PUBLIC_TABLES,
@@ -31,6 +32,11 @@ DOMAIN = domain_from_json(
 N = 3000
 PROBLEM = QueryRelease(Marginals.all(DOMAIN, 2), N)
 ALGORITHM = ALGORITHMS["gaussian_maxent"]()
+
+
+@pytest.fixture(autouse=True)
+def usual_simulations(monkeypatch):
+    monkeypatch.setattr(predicted_errors, "MAX_REPEATS", 9)
 
 
 def errors_of_run(rows, seed, budget):

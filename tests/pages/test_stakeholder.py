@@ -11,7 +11,6 @@ import pytest
 from streamlit.runtime.caching import clear_session_resource_cache
 
 from dpcore import PrivacyUnit
-from dpcore.evaluation import predicted_errors
 from pages._ui.guarantee import promise
 from pages._ui.jobs import predicted_runs
 from pages._ui.session import stakeholder_wall
@@ -105,7 +104,6 @@ UNSAFE = (
 def predictions_at_once(monkeypatch):
     """Predictions are there when a page is first drawn: their progress is that of the machine."""
     monkeypatch.setattr(predicted_runs, "wait_or_draw_progress", lambda group, _: group.wait(60))
-    monkeypatch.setattr(predicted_errors, "MAX_REPEATS", 1)
 
 
 def rows(seed, marker, rare):
