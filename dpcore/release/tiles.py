@@ -53,7 +53,7 @@ def predicted_error_tiles(predicted: Json | None, n: int, unit_noun: str) -> lis
         (
             "Largest error",
             format_count_range(predicted["largest"], n, unit_noun),
-            "predicted; where is known only afterwards",
+            "predicted; its place is not known",
         ),
         *sample_size_tile(predicted["as_exact_as_sample"], n, unit_noun, "predicted"),
     ]
