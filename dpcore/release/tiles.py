@@ -49,11 +49,11 @@ def predicted_error_tiles(predicted: Json | None, n: int, unit_noun: str) -> lis
     if columns is None:
         value = format_count_range(misplaced, n, unit_noun)
     return [
-        (_misplaced_name(columns, unit_noun), value, f"predicted{_of_tables(columns)}"),
+        (_misplaced_name(columns, unit_noun), value, "predicted"),
         (
             "Largest error",
             format_count_range(predicted["largest"], n, unit_noun),
-            "predicted; its place is not known",
+            "predicted",
         ),
         *sample_size_tile(predicted["as_exact_as_sample"], n, unit_noun, "predicted"),
     ]
@@ -65,9 +65,9 @@ def promised_error_tile(promised: float | None, n: int, unit_noun: str) -> list[
         return []
     return [
         (
-            "One answer, chosen before",
+            "One chosen answer",
             f"within {format_count(promised, n, unit_noun)}",
-            "promised in 19 of 20 releases, whatever the table",
+            "promised in 19 of 20 releases",
         )
     ]
 
@@ -82,7 +82,7 @@ def sample_size_tile(
     if sample_share is None:
         return []
     sample = f"{float(f'{sample_share * n:.2g}'):,.0f} of {n:,} {unit_noun}"
-    return [("As exact as counting only", sample, f"{known_how}: a random sample, without noise")]
+    return [("As exact as counting", sample, f"{known_how}, without noise")]
 
 
 def format_share_of_rows(shares: Any) -> str:
@@ -117,11 +117,11 @@ def _misplaced_name(table_columns: Any, unit_noun: str) -> str:
 
 
 def _of_tables(table_columns: Any) -> str:
-    """Return which tables are meant, by their number of columns: `, in tables of two columns`."""
+    """Return which tables are meant, by their number of columns: `, by two columns`."""
     if table_columns is None:
         return ""
     words = [
         NUMBER_WORDS[count] if count < len(NUMBER_WORDS) else str(count) for count in table_columns
     ]
     noun = "column" if table_columns[1] == 1 else "columns"
-    return f", in tables of {' to '.join(dict.fromkeys(words))} {noun}"
+    return f", by {' to '.join(dict.fromkeys(words))} {noun}"

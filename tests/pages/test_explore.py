@@ -70,7 +70,7 @@ def test_the_page_says_and_draws_the_numbers_of_the_run_and_of_its_repeats():
     assert "In 5 repeats with fresh noise, measured: " in caption_text(app)
     assert f"largest error {low:g} to {high:g} points" in caption_text(app)
     assert (
-        f", in 5 repeats up to {format_count(max(worst) / 100, runs[0].problem.n, 'people')}"
+        f", worst of 5: {format_count(max(worst) / 100, runs[0].problem.n, '')}".rstrip()
         in visible_text(app)
     )
     whiskers = next(t for t in chart(app, "synthetic")["data"] if t["name"] == "95% range")

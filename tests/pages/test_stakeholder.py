@@ -278,7 +278,7 @@ def test_what_is_sent_is_the_same_whatever_the_rows_are(state):
         or stakeholder_wall.SCHEMA_LEFT_OUT_TEXT in words
         or "Some columns of this table are to be measured" in words
     )
-    assert ("in tables of" in words) == (state not in ("as it was guessed", "to be measured"))
+    assert (":small[predicted" in words) == (state not in ("as it was guessed", "to be measured"))
     assert MARKER not in "\n".join(text for sent in both[0].values() for text in sent)
 
 

@@ -36,13 +36,7 @@ from dpcore.privacy.accounting import ACCOUNTANT_BY_NAME, GdpAccountant, gdp_mu,
 
 from ..charts import figure_frame as charts
 from ..charts import privacy_charts
-from ..components import (
-    CHART_CONFIG,
-    draw_chart_footer,
-    draw_chart_panel,
-    parameter_widgets,
-    show_tiles,
-)
+from ..components import CHART_CONFIG, draw_chart_panel, parameter_widgets, show_tiles
 from ..jobs import close_job, get_or_start_job, wait_or_draw_progress
 from ..session import session
 
@@ -266,9 +260,6 @@ def draw_outcome(game_audit: GameResult) -> None:
     st.plotly_chart(
         guess_scale_figure(game_audit), key="scale", alt=score_text(game_audit), config=CHART_CONFIG
     )
-    right, limit = guesses_in_100(game_audit)
-    guesses = pd.DataFrame({"right guesses of 100": [right], "allowed": [float(limit)]})
-    draw_chart_footer("", guesses, "scale")
     overlap = min(2 - 2 * guess_rates(game_audit)[0], 1)
     summary = f"The piles overlap by {overlap:.0%}: the more, the less a release says about Anna."
     draw_chart_panel(pile_figure(game_audit), summary, score_histograms(game_audit), "piles")

@@ -51,6 +51,7 @@ PAGE_STYLE = """<style>
 .block-container > [data-testid="stVerticalBlock"] > [data-testid="stElementContainer"] p
   {max-width: 70ch;}
 .st-key-gauge p {white-space: nowrap;}
+@media (max-width: 600px) {.st-key-line [data-testid="stText"] {font-size: 0.875rem;}}
 .st-key-menu {gap: 0.5rem 1rem;} .st-key-menu h1 {padding: 0;}
 .st-key-menu > :last-child {margin-left: auto;}
 /* One size of tiles, and one look of the next step, on all pages. */

@@ -140,7 +140,8 @@ def algorithm_selectbox() -> str:
         f"{description.summary} Use it when {description.use_when}; not when "
         f"{description.avoid_when}. Source: {description.source}."
     )
-    st.caption(f"{description.brief} ({description.paper}).", help=help_text)
+    paper = "" if description.paper == "this project" else f" ({description.paper})"
+    st.caption(f"{description.brief}{paper}.", help=help_text)
     return name
 
 

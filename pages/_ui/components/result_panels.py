@@ -18,11 +18,9 @@ from ..session.inert_text import escape_markdown
 from .chart_pictures import draw_picture_buttons
 from .frame import draw_heading, inline_container
 
-# Zoom by the buttons over a chart; it is saved from below it, with its source in the picture.
-CHART_CONFIG = {
-    "displaylogo": False,
-    "modeBarButtons": [["zoomIn2d", "zoomOut2d", "resetScale2d"]],
-}
+# Zoom by a drag over a chart, and back by a double click: buttons over it would have rings of the
+# focus that it cuts. It is saved from below it, with its source in the picture.
+CHART_CONFIG = {"displaylogo": False, "displayModeBar": False}
 
 
 def draw_chart_panel(figure: Figure, summary: str, frame: pd.DataFrame, key: str) -> None:

@@ -179,9 +179,9 @@ def largest_error_tile(run_results: RunResults) -> tiled.Tile:
         tuple((display_names.get(column, column), value) for column, value in label)
     )
     largest_of_runs = max(run.summary.query_errors.largest for run in run_results.runs)
-    largest_text = format_count(largest_of_runs, run_results.n, run_results.unit_name)
+    largest_text = format_count(largest_of_runs, run_results.n, "").rstrip()
     repeats_text = (
-        f", in {len(run_results.runs)} repeats up to {largest_text}" if run_results.replays else ""
+        f", worst of {len(run_results.runs)}: {largest_text}" if run_results.replays else ""
     )
     return tiled.largest_error_tile(
         f"Largest error, at {question_text}",
@@ -283,7 +283,7 @@ def draw_convergence(
     summary = convergence_verdict(first_curve)
     if raw_noise is not None:
         summary += (
-            "\nNoise alone on every answer, nothing fitted: largest error "
+            "\nNoise alone, nothing fitted: largest error "
             f"{format_percentage_points(raw_noise)} points."
         )
     note = _convergence_note(run_results, first_curve, [text for _, text in stages])

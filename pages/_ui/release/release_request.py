@@ -284,7 +284,7 @@ def draw_predicted_tiles(ready: PreparedRelease, plan_key: tuple) -> None:
         predicted = predict_before_release(problem, task, plan_key)
     noun = unit_noun(rows_per_person)
     tiles = [
-        *tiled.predicted_error_tiles(predicted, n, noun),
+        *tiled.predicted_error_tiles(predicted, n, noun)[:2],
         *tiled.promised_error_tile(promised_error(planned, workload), n, noun),
     ]
     tiles = tiles or [UNKNOWN_ERROR_TILE]
@@ -336,10 +336,10 @@ def draw_budget_share(
         guess = Promise(
             request.budget.epsilon, request.budget.delta, ready.events, composed_count
         ).max_guess_probability()
-        note += f". After {composed_count}, a guess is right at most {format_times_in_100(guess)}."
         note_container.caption(
-            note,
-            help="The whole budget has a failure probability (δ) of its own, which counts, too.",
+            f"{note}.",
+            help=f"After {composed_count}, a guess is right at most {format_times_in_100(guess)}. "
+            "The whole budget has a failure probability (δ) of its own, which counts, too.",
         )
     return share_text
 

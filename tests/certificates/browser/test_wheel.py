@@ -51,7 +51,7 @@ def test_one_command_from_a_wheel_draws_start_data_and_explore(installed, chromi
         for name in ("Data", "Explore"):
             page.goto(f"http://127.0.0.1:{port}/{name.lower()}")
             wait_for_heading(page, name)
-        wait_for_text(page, "As exact as counting only")
+        wait_for_text(page, "As exact as counting")
         assert not list(tmp_path.glob("*.py"))
     finally:
         process.terminate()

@@ -142,7 +142,7 @@ def test_nothing_stays_unanswered(made, algorithm):
     assert written == review_page(facts, 1)
     assert written.count('<tr><th scope="row">') == len(answers)
     card = (folder / "card.html").read_text()
-    assert ("One answer, chosen before" in card) is (facts["utility"]["promised"] is not None)
+    assert ("One chosen answer" in card) is (facts["utility"]["promised"] is not None)
     useful, kind = answers["How useful is it?"]
     known = facts["errors"] or facts["utility"]["good_for"] or facts["utility"]["not_for"]
     assert kind == ("measured" if known else "not covered")
