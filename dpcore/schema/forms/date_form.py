@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Callable
 from datetime import datetime
 from fractions import Fraction
-from functools import cached_property
+from functools import cached_property, partial
 
 from ...core.errors import InputError, shorten
 from ...core.types import Texts, value_object
@@ -113,21 +113,46 @@ def _language_of_letters(letters: str) -> str:
 
 
 def _writer_of_letters(letters: str, has_halves: bool) -> Callable[[datetime], str]:
-    """Return the function that writes one part of a date."""
+    """Return the function that writes one part of a date.
+
+    It can be sent to a worker process, as a form is that keeps it.
+    """
     if re.fullmatch(MONTH_LETTERS, letters):
-        names = _month_names_of_letters(letters)
-        return lambda moment: names[moment.month - 1]
+        return partial(_write_month_name, _month_names_of_letters(letters))
     if letters in ("AM", "am"):
-        halves = ("AM", "PM") if letters == "AM" else ("am", "pm")
-        return lambda moment: halves[moment.hour // 12]
+        return partial(_write_half, ("AM", "PM") if letters == "AM" else ("am", "pm"))
     part = _part_of_letters(letters)
     if not part:
-        return lambda moment: letters
+        return partial(_write_sign, letters)
     if part == "year":
-        return lambda moment: f"{moment.year:04d}"[-len(letters) :]
+        return partial(_write_year, len(letters))
     if part == "hour" and has_halves:
-        return lambda moment: str((moment.hour + 11) % 12 + 1).zfill(len(letters))
-    return lambda moment: str(getattr(moment, part)).zfill(len(letters))
+        return partial(_write_hour_of_half, len(letters))
+    return partial(_write_number, part, len(letters))
+
+
+def _write_month_name(names: list[str], moment: datetime) -> str:
+    return names[moment.month - 1]
+
+
+def _write_half(halves: tuple[str, str], moment: datetime) -> str:
+    return halves[moment.hour // 12]
+
+
+def _write_sign(sign: str, _: datetime) -> str:
+    return sign
+
+
+def _write_year(digits: int, moment: datetime) -> str:
+    return f"{moment.year:04d}"[-digits:]
+
+
+def _write_hour_of_half(digits: int, moment: datetime) -> str:
+    return str((moment.hour + 11) % 12 + 1).zfill(digits)
+
+
+def _write_number(part: str, digits: int, moment: datetime) -> str:
+    return str(getattr(moment, part)).zfill(digits)
 
 
 def _month_names_of_letters(letters: str) -> list[str]:

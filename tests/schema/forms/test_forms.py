@@ -4,6 +4,7 @@ Nothing but the schema says how a cell is read or written.
 """
 
 import json
+import pickle
 
 import numpy as np
 import pandas as pd
@@ -441,3 +442,10 @@ def test_hostile_forms_are_refused_at_once():
         for entry in (DAYS | {"read": "date of d/m/y"}, numeric(0, 9, 3)):
             with expect_error("column 'x'", InputError):
                 column_from_entry(**entry | {"form": form})
+
+
+def test_a_form_that_was_used_can_be_sent_to_a_worker():
+    """A lambda in it stopped every run of a table with dates."""
+    form = parse_date_form("D. Mon YYYY h:mm AM", 1)
+    written = form.write(0)
+    assert pickle.loads(pickle.dumps(form)).write(0) == written
