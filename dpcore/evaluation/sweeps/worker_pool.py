@@ -15,6 +15,7 @@ from collections.abc import Callable
 from dataclasses import field
 from multiprocessing.connection import Connection
 from multiprocessing.process import BaseProcess
+from multiprocessing.reduction import ForkingPickler
 from multiprocessing.shared_memory import SharedMemory
 from typing import Any
 
@@ -253,8 +254,17 @@ class WorkerPool:
 
 
 def _follow_job(job: RunJob, pipe: Connection, process: BaseProcess) -> None:
-    """Send a job to a worker and add its records to the job until the worker says how it ended."""
-    pipe.send(job.task)
+    """Send a job to a worker and add its records to the job until the worker says how it ended.
+
+    A task that cannot be sent fails its job, not the thread that serves all jobs; nothing of it has
+    reached the worker then.
+    """
+    try:
+        task_bytes = ForkingPickler.dumps(job.task)
+    except Exception as error:  # noqa: BLE001 - what any part of a task raises at that
+        job.end(JobState.FAILED, user_message(error))
+        return
+    pipe.send_bytes(task_bytes)
     is_cancel_sent = False
     deadline = math.inf
     while True:

@@ -102,6 +102,16 @@ def test_a_run_in_one_long_step_is_ended_and_its_worker_replaced(pool, block, mo
     assert pool.submit(task(block), "me").wait(90)
 
 
+def test_a_job_that_cannot_be_sent_fails_alone_and_the_next_runs(pool, block):
+    """It left its thread, so that every later job of anyone waited for ever."""
+    for _ in range(2):
+        job = pool.submit(replace(task(block), purposes=lambda rows: rows), "me")
+        assert job.wait(90)
+        assert job.state == "failed"
+        assert "please report it" in job.error
+    assert pool.submit(task(block), "me").wait(90)
+
+
 def test_sessions_take_turns(pool, block):
     first = endless(pool, block, "greedy")
     second = endless(pool, block, "greedy")

@@ -1,16 +1,18 @@
 """Whatever a schema may state of its file and columns, a release of it is found sound."""
 
+import pickle
 import shutil
 import subprocess
 import sys
 
 import pytest
 
+from dpcore import read_table
 from dpcore.cli import main
 from dpcore.release.evidence.json_claims import SCHEMA_CHECK
 from dpcore.release.evidence.recount import WrongError
 from dpcore.schema.schema_json import COLUMN_KEYS, domain_from_json, domain_to_json
-from tests.small_problems import parametrize, write_json
+from tests.small_problems import parametrize, seeded, write_json
 
 SCHEMA = {
     "columns": {
@@ -73,6 +75,15 @@ def test_a_schema_that_states_all_that_one_can_is_known_to_the_verifier():
     keys = set().union(*written["columns"].values())
     assert keys == COLUMN_KEYS - INPUT_ONLY_KEYS, "a new statement belongs into this test"
     SCHEMA_CHECK(written, "schema")
+
+
+def test_columns_that_were_read_and_written_can_be_sent_to_a_worker(tmp_path):
+    (tmp_path / "t.csv").write_text(TEXT)
+    domain = domain_from_json(SCHEMA)
+    rows = domain.encode(read_table(str(tmp_path / "t.csv"), format=domain.file))
+    written = domain.decode_rounded(rows.values, seeded(0))
+    sent = pickle.loads(pickle.dumps(domain))
+    assert sent.decode_rounded(rows.values, seeded(0)).equals(written)
 
 
 @parametrize("entry", [{"missing_codes": [[1]]}, {"same": {"F": [1]}}, {"same": ["F"]}])
