@@ -160,7 +160,20 @@ def predict_from_release(
             raise
         tables = draw_public_tables(problem.domain, problem.n)
         basis = PUBLIC_BASIS
-    # what noise in floating point may reveal does not matter: these rows are nobody's
+    return predict_on_tables(tables, basis, algorithm, problem, plan, rng, progress)
+
+
+def predict_on_tables(
+    tables: Sequence[Rows],
+    basis: str,
+    algorithm: Algorithm,
+    problem: QueryRelease,
+    plan: Plan,
+    rng: Rng,
+    progress: ProgressCallback = ignore_progress,
+) -> PredictedErrors:
+    """Return the errors of releases of invented tables, each with fresh noise."""
+    # what noise in floating point may reveal does not matter: no person is in these tables
     plan = replace(plan, exact=False)
     seconds = forecast_seconds_and_bytes(algorithm, problem, plan.budget)[0]
     repeats = simulation_repeats(seconds, len(tables))
@@ -176,7 +189,7 @@ def predict_from_release(
 def _simulated_errors(
     algorithm: Algorithm, problem: QueryRelease, rows: Rows, plan: Plan, seed: int
 ) -> Errors:
-    """Return the errors of one release of rows that are nobody's."""
+    """Return the errors of one release of invented rows."""
     with warnings.catch_warnings():  # whoever asks for the real release was warned
         warnings.simplefilter("ignore", PrivacyWarning)
         run = Run(

@@ -4,7 +4,7 @@ Three words say how an error is known: measured against the real table, predicte
 promised by the noise whatever the table.
 """
 
-from typing import Any
+from collections.abc import Sequence
 
 from ..core.numbers import format_count
 from ..core.types import Json
@@ -37,7 +37,7 @@ def largest_error_tile(
 
 
 def predicted_error_tiles(predicted: Json | None, n: int, unit_noun: str) -> list[Tile]:
-    """Return the tiles of `PredictedErrors` in JSON: rows in a wrong cell, largest error, sample.
+    """Return the tiles of `PredictedErrors` in JSON: rows in a wrong cell, and the largest error.
 
     None of them where nothing is predicted.
     """
@@ -50,11 +50,16 @@ def predicted_error_tiles(predicted: Json | None, n: int, unit_noun: str) -> lis
         value = format_count_range(misplaced, n, unit_noun)
     return [
         (_misplaced_name(columns, unit_noun), value, "predicted"),
-        (
-            "Largest error",
-            format_count_range(predicted["largest"], n, unit_noun),
-            "predicted",
-        ),
+        ("Largest error", format_count_range(predicted["largest"], n, unit_noun), "predicted"),
+    ]
+
+
+def all_predicted_tiles(predicted: Json | None, n: int, unit_noun: str) -> list[Tile]:
+    """Return the tiles of `predicted_error_tiles`, and that of the sample that is as exact."""
+    if predicted is None:
+        return []
+    return [
+        *predicted_error_tiles(predicted, n, unit_noun),
         *sample_size_tile(predicted["as_exact_as_sample"], n, unit_noun, "predicted"),
     ]
 
@@ -85,7 +90,7 @@ def sample_size_tile(
     return [("As exact as counting", sample, f"{known_how}, without noise")]
 
 
-def format_share_of_rows(shares: Any) -> str:
+def format_share_of_rows(shares: Sequence[float]) -> str:
     """Return shares of rows in words: `3.4 of 100`, `1.9 to 3.7 of 100`, `2 of 10,000`."""
     base = 100
     while max(shares) * base < 1 and base < 1_000_000:
@@ -94,7 +99,7 @@ def format_share_of_rows(shares: Any) -> str:
     return f"{' to '.join(dict.fromkeys(ends))} of {base:,}"
 
 
-def format_count_range(shares: Any, n: int, unit_noun: str) -> str:
+def format_count_range(shares: Sequence[float], n: int, unit_noun: str) -> str:
     """Return a range of shares as numbers of people or rows: `120 to 350 people`."""
     low, high = shares
     high_text = format_count(high, n, unit_noun)
@@ -109,14 +114,14 @@ def format_two_digits(share: float, base: int = 100) -> str:
     return f"{float(f'{base * share:.2g}'):g}"
 
 
-def _misplaced_name(table_columns: Any, unit_noun: str) -> str:
+def _misplaced_name(table_columns: Sequence[int] | None, unit_noun: str) -> str:
     """Return the name of the headline error: rows or people in a wrong cell, or the mean error."""
     if table_columns is None:
         return "Error of an answer, on average"
     return f"{unit_noun.capitalize()} in a wrong cell"
 
 
-def _of_tables(table_columns: Any) -> str:
+def _of_tables(table_columns: Sequence[int] | None) -> str:
     """Return which tables are meant, by their number of columns: `, by two columns`."""
     if table_columns is None:
         return ""

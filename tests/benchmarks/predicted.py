@@ -15,16 +15,15 @@ from pathlib import Path
 import numpy as np
 
 from dpcore import ALGORITHMS, Budget, Marginals, QueryRelease, domain_from_json, samples
-from dpcore.algorithms.algorithm import forecast_seconds_and_bytes, make_plan
+from dpcore.algorithms.algorithm import make_plan
 from dpcore.core.errors import PrivacyWarning
 from dpcore.data.privacy_unit import PrivacyUnit
 from dpcore.data.readers import load_table
 from dpcore.evaluation.predicted_errors import (
     PUBLIC_BASIS,
-    PredictedErrors,
     draw_public_tables,
     predict_from_release,
-    simulation_repeats,
+    predict_on_tables,
 )
 from dpcore.evaluation.run import FINAL_STEP_ONLY, Run
 from dpcore.schema.inference.proposal import propose_schema
@@ -69,18 +68,6 @@ def tables_of_folder(folder):
     yield f"hospital, {MAX_ROWS} stays of a patient", domain, domain.encode(kept), MAX_ROWS
 
 
-def predict_before(algorithm, problem, budget):
-    """What Release shows before a release: the plan, run on tables drawn from the schema."""
-    tables = draw_public_tables(problem.domain, problem.n)
-    seconds = forecast_seconds_and_bytes(algorithm, problem, budget)[0]
-    errors = [
-        run(algorithm, problem, rows, budget, seed).summarise().query_errors
-        for rows in tables
-        for seed in range(simulation_repeats(seconds, len(tables)))
-    ]
-    return PredictedErrors.of_runs(errors, problem.workload, len(tables), PUBLIC_BASIS)
-
-
 def run(algorithm, problem, rows, budget, seed):
     made = Run(algorithm, problem, rows, budget, seed=seed, every=FINAL_STEP_ONLY)
     return made.finish()
@@ -112,7 +99,10 @@ def main():
         for epsilon in EPSILONS:
             budget = Budget(epsilon, DELTA)
             plan = make_plan(algorithm, problem, budget)
-            before = predict_before(algorithm, problem, budget)
+            public_tables = draw_public_tables(problem.domain, problem.n)
+            before = predict_on_tables(
+                public_tables, PUBLIC_BASIS, algorithm, problem, plan, np.random.default_rng(0)
+            )
             for seed in range(1, args.seeds + 1):
                 made = run(algorithm, problem, rows, budget, seed)
                 errors = made.summarise().query_errors

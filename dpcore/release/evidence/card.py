@@ -11,7 +11,7 @@ from ...data.privacy_unit import ROW_COUNT_NOTICE, ROW_UNIT
 from ...privacy.accounting import ACCOUNTANT_BY_NAME, Budget, LifetimeBudget, events_from_json
 from ...queries.parse_queries import describe_queries_in_everyday_words
 from ..ledger.gauge import budget_gauge
-from ..tiles import predicted_error_tiles, promised_error_tile
+from ..tiles import all_predicted_tiles, promised_error_tile
 from . import origin_words
 from .printing import TEMPLATES, ReleaseFacts, render_page
 
@@ -69,7 +69,7 @@ def card_page(facts: ReleaseFacts, release: int, pictures: Markup = NO_PICTURES)
     counted_noun = unit_noun(protects["rows_per_person"])
     records = protects["records"]
     tiles = [
-        *predicted_error_tiles(utility["predicted"], records, counted_noun),
+        *all_predicted_tiles(utility["predicted"], records, counted_noun),
         *promised_error_tile(utility["promised"], records, counted_noun),
     ]
     return render_page(

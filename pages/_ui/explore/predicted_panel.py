@@ -49,7 +49,7 @@ def draw_predicted_verdict(table: Table | PublicTable, run_settings: RunSettings
     )
     noun = unit_noun(problem.group)
     tiles = [
-        *tiled.predicted_error_tiles(predicted, problem.n, noun),
+        *tiled.all_predicted_tiles(predicted, problem.n, noun),
         *tiled.promised_error_tile(promised_error(planned, problem.workload), problem.n, noun),
     ] or [UNKNOWN_ERROR_TILE]
     promise = promise_of(algorithm, problem, budget, run_settings.split)

@@ -71,7 +71,7 @@ def draw_release_outputs(files: dict[str, bytes]) -> None:
     utility = facts["utility"]
     protection = facts["protects"]
     unit = unit_noun(protection["rows_per_person"])
-    tiles = tiled.predicted_error_tiles(utility["predicted"], protection["records"], unit)
+    tiles = tiled.all_predicted_tiles(utility["predicted"], protection["records"], unit)
     tiles += tiled.promised_error_tile(utility["promised"], protection["records"], unit)
     tiles.append(guess_tile_texts(promise.max_guess_probability()))
     show_tiles(tiles, utility["sentence"])

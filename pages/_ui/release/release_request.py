@@ -284,7 +284,7 @@ def draw_predicted_tiles(ready: PreparedRelease, plan_key: tuple) -> None:
         predicted = predict_before_release(problem, task, plan_key)
     noun = unit_noun(rows_per_person)
     tiles = [
-        *tiled.predicted_error_tiles(predicted, n, noun)[:2],
+        *tiled.predicted_error_tiles(predicted, n, noun),
         *tiled.promised_error_tile(promised_error(planned, workload), n, noun),
     ]
     tiles = tiles or [UNKNOWN_ERROR_TILE]
