@@ -4,6 +4,7 @@ Nothing here compares a release with the truth: no error is computed, so none ca
 chosen by. Its errors are predicted from the release itself.
 """
 
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
 
@@ -125,14 +126,16 @@ def _draw_and_write(
         )
         ready = ready.with_measured_schema(measurement, measured_schema)
     drawing = draw_release(ready, current_attempt.noise_key, progress)
-    predicted = predict_from_release(
-        drawing.release,
-        ready.request.algorithm,
-        ready.problem,
-        ready.plan,
-        current_attempt.noise_key.generator("prediction"),
-        progress,
-    )
+    predicted = None
+    with suppress(InputError):  # what was drawn is paid for, and is written without a prediction
+        predicted = predict_from_release(
+            drawing.release,
+            ready.request.algorithm,
+            ready.problem,
+            ready.plan,
+            current_attempt.noise_key.generator("prediction"),
+            progress,
+        )
     facts = write_release_files(
         draft_folder,
         ready,

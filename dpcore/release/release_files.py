@@ -59,7 +59,7 @@ def write_release_files(
     ready: PreparedRelease,
     reservation: Reservation,
     drawing: DrawnRelease,
-    predicted: PredictedErrors,
+    predicted: PredictedErrors | None,
     *,
     schema: Json,
     account: Json,
@@ -140,7 +140,7 @@ def _utility(
     unbiased_answers: UnbiasedAnswers,
     workload: Workload,
     facts: Json,
-    predicted: PredictedErrors,
+    predicted: PredictedErrors | None,
 ) -> Json:
     """Return what a release serves for, and how exact it is: promised and predicted."""
     protects = facts["protects"]
@@ -148,7 +148,7 @@ def _utility(
         unbiased_answers, protects["records"], protects["rows_per_person"]
     ).to_json()
     utility["promised"] = promised_error(unbiased_answers, workload)
-    utility["predicted"] = predicted.to_json()
+    utility["predicted"] = None if predicted is None else predicted.to_json()
     return utility
 
 

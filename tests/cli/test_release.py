@@ -19,7 +19,7 @@ import pandas as pd
 import pytest
 from markupsafe import Markup
 
-from dpcore import Budget, Marginals, Rows, domain_from_json, read_json
+from dpcore import Budget, InputError, Marginals, Rows, domain_from_json, read_json
 from dpcore.accuracy.meaning_of_epsilon import Promise, guess_tile_texts
 from dpcore.cli import main
 from dpcore.data.privacy_unit import ROW_COUNT_NOTICE
@@ -196,6 +196,18 @@ def test_no_truth_is_computed(monkeypatch):
     for name in ("truth.QueryTruth.__init__", "metrics.compute_errors"):
         monkeypatch.setattr(f"dpcore.evaluation.{name}", lambda *_: pytest.fail("not protected"))
     released()
+
+
+def test_what_is_paid_for_is_written_where_its_errors_cannot_be_predicted(monkeypatch):
+    def refuse(*_):
+        raise InputError("too large to simulate")
+
+    monkeypatch.setattr(publish, "predict_from_release", refuse)
+    released()
+    assert facts()["utility"]["predicted"] is None
+    assert "predicted" not in Path("out/card.html").read_text()
+    checks = verifier.run_checks(Path("out"), ledger=Path("l.sqlite"))
+    assert all(is_right for is_right, *_ in checks)
 
 
 def test_other_columns_are_of_the_same_data_set_and_other_rows_a_new_version():

@@ -389,6 +389,8 @@ def _check_promised(utility: dict, answers: AnswersSummary, errors: list) -> Non
 def _check_predicted(utility: dict) -> None:
     """Raise WrongError for predicted ranges that are none; only a simulation could tell more."""
     predicted = utility["predicted"]
+    if predicted is None:
+        return
     for name in ("misplaced", "largest"):
         low, high = predicted[name]
         require(low <= high, f"the predicted {name} error is from {low:g} to {high:g}")

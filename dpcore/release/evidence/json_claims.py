@@ -431,18 +431,21 @@ RELEASE_CHECK = object_check(
                 "smallest_group": any_check(check_null, whole_number_check(0)),
                 "sentence": LONG_TEXT_CHECK,
                 "promised": any_check(check_null, SHARE_CHECK),
-                "predicted": object_check(
-                    {
-                        "misplaced": SHARE_RANGE_CHECK,
-                        "largest": SHARE_RANGE_CHECK,
-                        "as_exact_as_sample": any_check(check_null, SHARE_CHECK),
-                        "repeats": whole_number_check(1),
-                        "basis": choice_check("public", "release"),
-                        "table_columns": any_check(
-                            check_null,
-                            list_check(whole_number_check(1), min_count=2, max_count=2),
-                        ),
-                    }
+                "predicted": any_check(
+                    check_null,
+                    object_check(
+                        {
+                            "misplaced": SHARE_RANGE_CHECK,
+                            "largest": SHARE_RANGE_CHECK,
+                            "as_exact_as_sample": any_check(check_null, SHARE_CHECK),
+                            "repeats": whole_number_check(1),
+                            "basis": choice_check("public", "release"),
+                            "table_columns": any_check(
+                                check_null,
+                                list_check(whole_number_check(1), min_count=2, max_count=2),
+                            ),
+                        }
+                    ),
                 ),
             }
         ),
