@@ -106,10 +106,12 @@ def question_placeholder(domain: Domain) -> str:
 
 def set_columns(table: Table, names: Sequence[str]) -> None:
     """Choose columns for the list of columns, from what a click calls."""
-    if table.uploaded:
-        store_choice(f"columns-{table.identity}", list(names))
-    else:
-        set_widget_value(f"columns-{table.name}", list(names))
+    store = store_choice if table.uploaded else set_widget_value
+    store(_columns_key(table), list(names))
+
+
+def _columns_key(table: Table) -> str:
+    return f"columns-{table.identity if table.uploaded else table.name}"
 
 
 def _choose_columns(
@@ -121,8 +123,8 @@ def _choose_columns(
         "format_func": chip_labels.get,
         "help": "Only these are read. The number of combinations is the product of their values.",
     } | persistent_widget_args()
+    key = _columns_key(table)
     if table.uploaded:  # its columns come and go with its schema, and what was chosen of them stays
-        key = f"columns-{table.identity}"
         sync_widget_value(
             key, [name for name in stored_choice(key, default_names) if name in names]
         )
@@ -130,7 +132,6 @@ def _choose_columns(
             "Columns", names, key=key, on_change=choose_columns, args=(key,), **widget_args
         )
     else:
-        key = f"columns-{table.name}"
         columns = st.multiselect(
             "Columns", names, default_unless_set(key, default_names), key=key, **widget_args
         )
