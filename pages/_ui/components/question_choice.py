@@ -76,10 +76,13 @@ def choose_workload(
     """
     domain = table.domain if domain is None else domain
     default_names = first_columns(table, domain, may_pair=may_pair)
-    limit_text = f"which have together at most {COMFORTABLE_CELLS:,} combinations"
     if may_pair:
-        limit_text = f"at most {MAX_PAIRED_COLUMNS}"
-        limit_text += f", whose pairs have at most {MAX_PAIR_CELLS:,} combinations"
+        limit_text = (
+            f"at most {MAX_PAIRED_COLUMNS}, whose pairs have at most {MAX_PAIR_CELLS:,} "
+            "combinations"
+        )
+    else:
+        limit_text = f"which have together at most {COMFORTABLE_CELLS:,} combinations"
     columns = _choose_columns(table, list(domain.names), default_names, limit_text)
     kinds = st.multiselect(
         "Questions",
