@@ -70,7 +70,7 @@ from ..table_arguments import (
 )
 
 MAX_JOBS = 64
-PRINTED_ERRORS = {"misplaced": "misplaced", "largest": "largest"}  # that are printed
+PRINTED_ERRORS = ("misplaced", "largest")
 
 CLUSTER_HELP = "run on a Dask cluster, tls://HOST:PORT or tcp://127.0.0.1:PORT, instead"
 ARGUMENTS = (
@@ -262,7 +262,7 @@ def _table_lines(mean_errors: list[Json]) -> list[str]:
     if not mean_errors:
         return []
     width = max(len(mean["algorithm"]) for mean in mean_errors)
-    error_names = format_columns(PRINTED_ERRORS.values())
+    error_names = format_columns(PRINTED_ERRORS)
     lines = [
         "errors against the real table (uses real data – do not publish), means over seeds:",
         f"{'algorithm':>{width}} {'ε':>7} {'runs':>5} {error_names} {'seconds':>9}",
@@ -277,7 +277,7 @@ def _table_lines(mean_errors: list[Json]) -> list[str]:
 def _best_algorithm_lines(mean_errors: list[Json]) -> list[str]:
     """Return a line for each error that is printed, with the best algorithm at every ε."""
     lines = []
-    for error, label in PRINTED_ERRORS.items():
+    for error in PRINTED_ERRORS:
         winners: dict[float, str] = {}
         finite_means = (
             mean
@@ -288,7 +288,7 @@ def _best_algorithm_lines(mean_errors: list[Json]) -> list[str]:
             winners.setdefault(mean["epsilon"], mean["algorithm"])
         if winners:
             winner_list = ", ".join(f"ε={epsilon:g} {name}" for epsilon, name in winners.items())
-            lines.append(f"best {label}: {winner_list}")
+            lines.append(f"best {error}: {winner_list}")
     return lines
 
 

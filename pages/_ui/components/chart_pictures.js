@@ -10,12 +10,12 @@ const LETTER = 7.2; // pixels of a letter of text, about
 const SHARPNESS = 2; // pixels of a picture for one of the page
 
 export default function ({ data, parentElement }) {
-  const said = parentElement.querySelector("span");
+  const status = parentElement.querySelector("span");
   for (const button of parentElement.querySelectorAll("button")) {
     button.onclick = async () => {
-      said.textContent = "";
+      status.textContent = "";
       try { await save(button.dataset.kind, data); }
-      catch { said.textContent = data.failed; }
+      catch { status.textContent = data.failed; }
     };
   }
 }
@@ -34,19 +34,19 @@ async function save(kind, data) {
 
 function draw(data) {
   const chart = document.querySelector(`.st-key-${data.chart.trim().replace(/[^a-zA-Z0-9_-]/g, "-")}`);
-  const parts = [...chart.querySelectorAll("svg.main-svg, .stVegaLiteChart svg.marks, svg.marks")];
+  const parts = [...chart.querySelectorAll("svg.main-svg, svg.marks")];
   const boxes = parts.map((part) => part.getBoundingClientRect());
   const left = Math.min(...boxes.map((box) => box.left)), top = Math.min(...boxes.map((box) => box.top));
   const width = Math.max(...boxes.map((box) => box.right)) - left + 2 * MARGIN;
   const height = Math.max(...boxes.map((box) => box.bottom)) - top;
   const title = wrap(data.title, width), source = wrap(data.source, width);
   const from = MARGIN + title.length * LINE, whole = from + height + (source.length + 1) * LINE;
-  const picture = make("svg", { xmlns: SVG, width, height: whole, viewBox: `0 0 ${width} ${whole}` });
+  const picture = make("svg", { width, height: whole, viewBox: `0 0 ${width} ${whole}` });
   const page = getComputedStyle(document.querySelector(".stApp"));
   picture.append(make("rect", { width, height: whole, fill: page.backgroundColor }));
   title.forEach((line, i) => picture.append(write(line, MARGIN + (i + 0.5) * LINE, page.color, 600)));
   parts.forEach((part, i) => {
-    const copy = copied(part);
+    const copy = copyWithStyle(part);
     for (const [name, value] of [["x", boxes[i].left - left + MARGIN], ["y", boxes[i].top - top + from],
       ["width", boxes[i].width], ["height", boxes[i].height], ["overflow", "visible"]]) copy.setAttribute(name, value);
     picture.append(copy);
@@ -56,19 +56,19 @@ function draw(data) {
 }
 
 // A copy that looks the same without the page's style.
-function copied(node) {
+function copyWithStyle(node) {
   const copy = node.cloneNode(false);
   if (node.nodeType === Node.ELEMENT_NODE && !node.closest("defs")) {
     const look = getComputedStyle(node);
     for (const name of STYLES) copy.style.setProperty(name, look.getPropertyValue(name));
   }
-  for (const child of node.childNodes) copy.appendChild(copied(child));
+  for (const child of node.childNodes) copy.appendChild(copyWithStyle(child));
   return copy;
 }
 
 function make(name, values) {
   const node = document.createElementNS(SVG, name);
-  for (const [key, value] of Object.entries(values)) if (key !== "xmlns") node.setAttribute(key, value);
+  for (const [key, value] of Object.entries(values)) node.setAttribute(key, value);
   return node;
 }
 
@@ -79,10 +79,10 @@ function write(text, y, fill, weight) {
 }
 
 function wrap(text, width) {
-  const most = Math.max(Math.floor((width - 2 * MARGIN) / LETTER), 8), lines = [""];
+  const maxLetters = Math.max(Math.floor((width - 2 * MARGIN) / LETTER), 8), lines = [""];
   for (const word of text.split(/\s+/)) {
     const line = lines.at(-1);
-    if (line && line.length + word.length + 1 > most) lines.push(word);
+    if (line && line.length + word.length + 1 > maxLetters) lines.push(word);
     else lines[lines.length - 1] = line ? `${line} ${word}` : word;
   }
   return lines;

@@ -24,7 +24,12 @@ from dpcore.privacy.accounting import Plan
 from dpcore.problems import ColumnMeasurement
 from dpcore.schema.partial_schema import UnknownColumn
 
-from ..session.inert_text import escape_markdown, join_first_printable_texts, printable_text
+from ..session.inert_text import (
+    capitalize_first,
+    escape_markdown,
+    join_first_printable_texts,
+    printable_text,
+)
 from .result_panels import draw_downloadable_table
 
 MAX_NAMES_CHARS = 400  # characters of names in one line
@@ -50,7 +55,7 @@ def draw_column_costs(cost_rows: Sequence[dict[str, str]]) -> None:
 
 def hidden_rows_text(hidden_rows: HiddenRows) -> str:
     """Return what measuring will hide as sentences, with advice where that is nearly all."""
-    text = f"{hidden_rows.text[:1].upper()}{hidden_rows.text[1:]}."
+    text = f"{capitalize_first(hidden_rows.text)}."
     return f"{text} {NEARLY_ALL_HIDDEN_ADVICE}." if hidden_rows.hides_nearly_all else text
 
 

@@ -76,10 +76,13 @@ def choose_workload(
     """
     domain = table.domain if domain is None else domain
     default_names = first_columns(table, domain, may_pair=may_pair)
-    limit_text = f"which have together at most {COMFORTABLE_CELLS:,} combinations"
     if may_pair:
-        limit_text = f"at most {MAX_PAIRED_COLUMNS}"
-        limit_text += f", whose pairs have at most {MAX_PAIR_CELLS:,} combinations"
+        limit_text = (
+            f"at most {MAX_PAIRED_COLUMNS}, whose pairs have at most {MAX_PAIR_CELLS:,} "
+            "combinations"
+        )
+    else:
+        limit_text = f"which have together at most {COMFORTABLE_CELLS:,} combinations"
     columns = _choose_columns(table, list(domain.names), default_names, limit_text)
     kinds = st.multiselect(
         "Questions",
@@ -106,10 +109,12 @@ def question_placeholder(domain: Domain) -> str:
 
 def set_columns(table: Table, names: Sequence[str]) -> None:
     """Choose columns for the list of columns, from what a click calls."""
-    if table.uploaded:
-        store_choice(f"columns-{table.identity}", list(names))
-    else:
-        set_widget_value(f"columns-{table.name}", list(names))
+    store = store_choice if table.uploaded else set_widget_value
+    store(_columns_key(table), list(names))
+
+
+def _columns_key(table: Table) -> str:
+    return f"columns-{table.identity if table.uploaded else table.name}"
 
 
 def _choose_columns(
@@ -121,8 +126,8 @@ def _choose_columns(
         "format_func": chip_labels.get,
         "help": "Only these are read. The number of combinations is the product of their values.",
     } | persistent_widget_args()
+    key = _columns_key(table)
     if table.uploaded:  # its columns come and go with its schema, and what was chosen of them stays
-        key = f"columns-{table.identity}"
         sync_widget_value(
             key, [name for name in stored_choice(key, default_names) if name in names]
         )
@@ -130,7 +135,6 @@ def _choose_columns(
             "Columns", names, key=key, on_change=choose_columns, args=(key,), **widget_args
         )
     else:
-        key = f"columns-{table.name}"
         columns = st.multiselect(
             "Columns", names, default_unless_set(key, default_names), key=key, **widget_args
         )

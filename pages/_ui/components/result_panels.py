@@ -18,8 +18,8 @@ from ..session.inert_text import escape_markdown
 from .chart_pictures import draw_picture_buttons
 from .frame import draw_heading, inline_container
 
-# Zoom by a drag over a chart, and back by a double click: buttons over it would have rings of the
-# focus that it cuts. It is saved from below it, with its source in the picture.
+# A drag over a chart zooms, a double click goes back: it has no buttons, for it would cut off the
+# rings that show their focus. Buttons below it save it, with its source in the picture.
 CHART_CONFIG = {"displaylogo": False, "displayModeBar": False}
 
 

@@ -90,9 +90,11 @@ def public_values_text(spec: dict[str, Any]) -> str:
         ends = [
             _exact_text(spec[key]) if spec.get(key) is not None else "" for key in ("low", "high")
         ]
-        bins = f"{spec['bins']} groups" if spec.get("bins") else ""
-        bins = bins.removesuffix(" groups") if spec.get("bins") in STEP_BY_WORD else bins
-        return ", ".join(filter(None, [f"{ends[0]} to {ends[1]}" if any(ends) else "", bins]))
+        bins = spec.get("bins")
+        bins_text = f"{bins} groups" if bins else ""
+        if bins in STEP_BY_WORD:
+            bins_text = bins
+        return ", ".join(filter(None, [f"{ends[0]} to {ends[1]}" if any(ends) else "", bins_text]))
     return json.dumps(spec)
 
 

@@ -199,32 +199,33 @@ def _grid_rows(current: Table) -> list[dict[str, Any]]:
         guess = current.column_guess(name)
         cells = grid_cells(current, name)
         if is_used:
-            action_label, action = _used_action(
-                spec, problems_by_column.get(name, []), current.suggested_merges(name)
+            column_problems = problems_by_column.get(name, [])
+            state = _state_text(
+                spec,
+                column_problems,
+                missing_words.get(name, {}),
+                [] if is_stakeholder_view() else value_notes(current, name),
+                has_crowded_bin=current.has_crowded_bin(name),
             )
+            action_label, action = _used_action(
+                spec, column_problems, current.suggested_merges(name)
+            )
+            origin = ORIGIN_TEXTS.get(current.origins[name], "filled in from the data")
         else:
+            state = _unused_reason(guess)
             action_label, action = _use_action(guess)
+            origin = ""
         rows.append(
             {
                 "column": name,
                 "public values or range": cells["public values or range"],
                 "what it is": cells["what it is"],
-                "state": _state_text(
-                    spec,
-                    problems_by_column.get(name, []),
-                    missing_words.get(name, {}),
-                    [] if is_stakeholder_view() else value_notes(current, name),
-                    has_crowded_bin=current.has_crowded_bin(name),
-                )
-                if is_used
-                else _unused_reason(guess),
+                "state": state,
                 "next": action_label,
                 "way": action,
                 "missing": cells["missing"],
                 "out of range": cells["out of range"],
-                "from": ORIGIN_TEXTS.get(current.origins[name], "filled in from the data")
-                if is_used
-                else "",
+                "from": origin,
             }
         )
     return rows

@@ -15,7 +15,7 @@ from dpcore.schema.partial_schema import is_private_entry
 
 from ..components import inline_container
 from ..jobs.table_changes import start_schema_change
-from ..session import Table, escape_markdown, printable_text, session
+from ..session import Table, capitalize_first, escape_markdown, printable_text, session
 
 NEVER_TOGETHER = "These values never occur together"
 ONLY_WITH = "These values occur only with those"
@@ -33,12 +33,9 @@ def draw_constraint_editor(current: Table) -> None:
     """Draw the combinations that cannot occur, and the lists from which one is chosen."""
     st.caption(CONSTRAINTS_HELP)
     for position, constraint in enumerate(current.constraints):
-        sentence = printable_text(
-            constraint_choices.constraint_in_words(constraint), MAX_WORDS_CHARS
-        )
+        sentence = capitalize_first(constraint_choices.constraint_in_words(constraint))
         with inline_container(key=f"constraint-{position}"):
-            text = escape_markdown(sentence[:1].upper() + sentence[1:], MAX_WORDS_CHARS)
-            st.markdown(text, width="content")
+            st.markdown(escape_markdown(sentence, MAX_WORDS_CHARS), width="content")
             st.button(
                 "Remove",
                 key=f"remove-constraint-{position}",
@@ -166,16 +163,15 @@ def _apply_choice(
     target: Table,
     _progress: StatusCallback,
 ) -> None:
-    """Add the chosen combination to the schema, unless it is there."""
+    """Add the chosen combination to the schema."""
     columns = {column.name: column for column in _choosable_columns(target)}
     choice = [columns[name] for name in names if name in columns]
-    constraints = target.constraints
     if kind == ONLY_WITH:
-        target.set_constraints(constraint_choices.allowed_combination(choice, codes, constraints))
+        target.set_constraints(
+            constraint_choices.allowed_combination(choice, codes, target.constraints)
+        )
         return
-    constraint = constraint_choices.impossible_combination(choice, codes)
-    if constraint not in constraints:
-        target.set_constraints([*constraints, constraint])
+    _append_constraint(constraint_choices.impossible_combination(choice, codes), target)
 
 
 def _add_choice(kind: str, names: list[str], codes: list[list[int]]) -> None:
@@ -184,13 +180,14 @@ def _add_choice(kind: str, names: list[str], codes: list[list[int]]) -> None:
 
 
 def _add_constraint(constraint: Json) -> None:
-    """Start adding a constraint to the schema, unless it is there."""
+    """Start adding a constraint to the schema."""
+    start_schema_change(lambda target, _: _append_constraint(constraint, target))
 
-    def change(target: Table, _progress: StatusCallback) -> None:
-        if constraint not in target.constraints:
-            target.set_constraints([*target.constraints, constraint])
 
-    start_schema_change(change)
+def _append_constraint(constraint: Json, target: Table) -> None:
+    """Add a constraint to the schema, unless it is there."""
+    if constraint not in target.constraints:
+        target.set_constraints([*target.constraints, constraint])
 
 
 def _remove_constraint(constraint: Json) -> None:

@@ -11,7 +11,7 @@ from dpcore.data.readers import LoadedTable as Read
 from dpcore.schema.inference.proposal import propose_schema
 
 from ..jobs.table_changes import start_table_upload
-from ..session import LargeTable, Table
+from ..session import LargeTable, Table, capitalize_first
 
 # shares of the work on a file
 READ_SHARE = 0.5
@@ -102,4 +102,4 @@ def table_from_loaded(
 def _notes(loaded_table: Read) -> str:
     """Return what was assumed of a file and cannot be read otherwise, as sentences."""
     texts = [doubt.text for doubt in loaded_table.doubts if not doubt.statement]
-    return "".join(f" {text[:1].upper()}{text[1:]}." for text in texts)
+    return "".join(f" {capitalize_first(text)}." for text in texts)

@@ -20,7 +20,14 @@ from dpcore.schema.text_format import (
 
 from ..components import inline_container
 from ..jobs.table_changes import UPLOAD_PROBLEM_KEY, start_schema_change
-from ..session import Table, escape_markdown, printable_text, session, whole_table
+from ..session import (
+    Table,
+    capitalize_first,
+    escape_markdown,
+    printable_text,
+    session,
+    whole_table,
+)
 from . import server_tables
 from .file_reading import start_reading_upload
 
@@ -110,9 +117,8 @@ def _draw_last_lines(current: Table) -> None:
 
 def _draw_doubt(doubt: Doubt) -> None:
     """Draw one assumption in a sentence, with a button that confirms it and one that does not."""
-    line = printable_text(doubt.text, MAX_DOUBT_CHARS)
-    text = escape_markdown(line, MAX_DOUBT_CHARS)
-    st.markdown(f"{text[:1].upper()}{text[1:]}.")
+    text = escape_markdown(doubt.text, MAX_DOUBT_CHARS)
+    st.markdown(f"{capitalize_first(text)}.")
     with inline_container(key=f"doubt-{doubt.kind}"):
         st.button("Yes, right", key=f"right-{doubt.kind}", on_click=_confirm_doubt, args=(doubt,))
         st.button(
@@ -144,20 +150,23 @@ def _lines_frame(lines: Sequence[Texts]) -> pd.DataFrame:
 
 def _line_kinds(current: Table) -> list[str]:
     """Return for each of the file's first lines what it was read as."""
-    lines: list[Texts] = [*current.first_lines]
+    lines = current.first_lines
     header = current.text_format.header
     if header == NO_HEADER:
         return [ROW_LINE for _ in lines]
     if header == FIRST_LINE:
         filled = [number for number, line in enumerate(lines, start=1) if any(map(str.strip, line))]
         header = filled[0] if filled else 1
+    last_names_line = int(header)
+    first_names_line = last_names_line - current.text_format.header_lines + 1
     kinds = []
-    first_names_line = int(header) - current.text_format.header_lines + 1
     for number in range(1, len(lines) + 1):
         if number < first_names_line:
             kinds.append(LEFT_OUT_LINE)
+        elif number <= last_names_line:
+            kinds.append(NAMES_LINE)
         else:
-            kinds.append(NAMES_LINE if number <= int(header) else ROW_LINE)
+            kinds.append(ROW_LINE)
     return kinds
 
 

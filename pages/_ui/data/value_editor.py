@@ -31,6 +31,7 @@ EDITOR_KEY = "_edited-values"  # the column whose values are edited, and its tab
 MAX_LINE_CHARS = 200
 MAX_GROUPS_SHOWN = 8  # suggestions at once
 NEW_CODE_KEY = "new-code-"
+CodeChange = Callable[..., dict[str, Any]]  # of the entry of a code's column
 
 
 def can_edit_values(entry: object) -> bool:
@@ -119,18 +120,18 @@ def _draw_merges(current: Table, name: str, entry: dict[str, Any]) -> None:
     """Draw the values that are the same, those that may be, and a choice of others."""
     for position, (value, texts) in enumerate(merged_values.merged_texts(entry).items()):
         _draw_line(
-            f"{join_first_printable_texts(texts, 60)} counted as **{{}}**",
             value,
             {"Take apart": (_split, (name, value))},
             f"apart-{position}",
+            before=f"{join_first_printable_texts(texts, 60)} counted as",
         )
     suggestions = [*current.suggested_merges(name).items()]
     for position, (value, texts) in enumerate(suggestions[:MAX_GROUPS_SHOWN]):
         _draw_line(
-            f"{join_first_printable_texts(texts, 60)} may be the same as **{{}}**",
             value,
             {"Count as one": (_merge, (name, value, tuple(texts)))},
             f"merge-{position}",
+            before=f"{join_first_printable_texts(texts, 60)} may be the same as",
         )
     if len(suggestions) > MAX_GROUPS_SHOWN:
         st.caption(f"{len(suggestions) - MAX_GROUPS_SHOWN} more after these.")
@@ -138,17 +139,20 @@ def _draw_merges(current: Table, name: str, entry: dict[str, Any]) -> None:
 
 
 def _draw_line(
-    template: str,
     value: str,
     actions: dict[str, tuple[Callable[..., None], tuple[Any, ...]]],
     key: str,
+    *,
+    before: str = "",
+    after: str = "",
 ) -> None:
-    """Draw a sentence about a value, and a button for each action."""
-    before, _, after = template.partition("**{}**")
-    sentence = escape_markdown(before.rstrip(), MAX_LINE_CHARS)
-    bold = f"**{escape_markdown(printable_text(value))}**"
+    """Draw a sentence about a value, which stands bold in it, and a button for each action."""
+    sentence = (
+        f"{escape_markdown(before, MAX_LINE_CHARS)} **{escape_markdown(value)}** "
+        f"{escape_markdown(after, MAX_LINE_CHARS)}"
+    )
     with inline_container(key=f"value-line-{key}"):
-        st.markdown(f"{sentence} {bold}{escape_markdown(after, MAX_LINE_CHARS)}", width="content")
+        st.markdown(sentence.strip(), width="content")
         for label, (on_click, args) in actions.items():
             st.button(label, key=f"{key}-{label}", on_click=on_click, args=args)
 
@@ -191,27 +195,18 @@ def _draw_codes(current: Table, name: str, entry: dict[str, Any]) -> None:
     missing = code_values.missing_codes_of(entry)
     candidates = current.codes_of(name)
     own_codes = code_values.own_codes_of(entry, candidates)
-    is_category = entry.get("kind") == "categorical"
     for position, code in enumerate(candidates):
-        actions = {}
         if code in missing:
             state = "counts as missing"
-            if is_category or (code_values.has_range(entry) and not isinstance(code, str)):
-                own_args = (name, code, code_values.give_own_value)
-                actions["Make it a value of its own"] = (_change_code, own_args)
-            if not is_category:
-                drop_args = (name, code, code_values.drop_code)
-                actions["No code: a number like the others"] = (_change_code, drop_args)
+        elif code in own_codes:
+            state = "is a value of its own"
+        elif entry.get("kind") == "categorical":
+            continue
         else:
-            state = "is a value of its own" if code in own_codes else "is a number like the others"
-            if is_category and code not in own_codes:
-                continue
-            missing_args = (name, code, code_values.count_as_missing)
-            actions["Count as missing"] = (_change_code, missing_args)
-            if code in own_codes and not is_category:
-                drop_args = (name, code, code_values.drop_code)
-                actions["No code: a number like the others"] = (_change_code, drop_args)
-        _draw_line(f"**{{}}** {state}", _code_text(code), actions, f"code-{position}")
+            state = "is a number like the others"
+        changes = _code_changes(entry, code, is_missing=code in missing, is_own=code in own_codes)
+        actions = {label: (_change_code, (name, code, change)) for label, change in changes.items()}
+        _draw_line(_code_text(code), actions, f"code-{position}", after=state)
     with st.container(horizontal=True, vertical_alignment="bottom", key="code-field"):
         key = NEW_CODE_KEY + name
         st.text_input(
@@ -223,6 +218,22 @@ def _draw_codes(current: Table, name: str, entry: dict[str, Any]) -> None:
             width=280,
         )
         st.button("Count as missing", key="add-code", on_click=_add_code, args=(name, key))
+
+
+def _code_changes(
+    entry: dict[str, Any], code: Code, *, is_missing: bool, is_own: bool
+) -> dict[str, CodeChange]:
+    """Return what else a code can count as, by the label of the button that does it."""
+    is_category = entry.get("kind") == "categorical"
+    can_have_bin = code_values.has_range(entry) and not isinstance(code, str)
+    changes: dict[str, CodeChange] = {}
+    if not is_missing:
+        changes["Count as missing"] = code_values.count_as_missing
+    elif is_category or can_have_bin:
+        changes["Make it a value of its own"] = code_values.give_own_value
+    if not is_category and (is_missing or is_own):
+        changes["No code: a number like the others"] = code_values.drop_code
+    return changes
 
 
 def _code_text(code: Code) -> str:
@@ -256,7 +267,7 @@ def _split(name: str, value: str) -> None:
     grid_edits.renew_grid([name])
 
 
-def _change_code(name: str, code: Code, change: Callable[..., dict[str, Any]]) -> None:
+def _change_code(name: str, code: Code, change: CodeChange) -> None:
     """Start changing what a code of a column counts as."""
     start_schema_change(lambda target, progress: target.change_code(name, code, change, progress))
     grid_edits.renew_grid([name])

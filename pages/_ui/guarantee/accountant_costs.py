@@ -104,17 +104,19 @@ def _formula_sources(printed_curves: dict[str, np.ndarray]) -> str:
     formulas = {p.name: p for p in printed_formulas.GAUSSIAN_FORMULAS}
     lines = ["| closed form | formula | proved for | source |", "|---|---|---|---|"]
     for name in printed_curves:
-        p = formulas.get(name)
-        if p is not None:
-            proved_range = "any ε" if p.max_epsilon == math.inf else f"ε ≤ {p.max_epsilon:g}"
-            cells = (name, p.latex, proved_range, p.source)
+        proved_range = "any ε"
+        formula = formulas.get(name)
+        if formula is not None:
+            latex = formula.latex
+            source = formula.source
+            if formula.max_epsilon != math.inf:
+                proved_range = f"ε ≤ {formula.max_epsilon:g}"
         elif name == "strong composition":
             source = f"{printed_formulas.LINEAR_QUERIES}, Theorem 6, behind its DPFW"
             latex = r"\varepsilon = 4\varepsilon_0 \sqrt{2T \ln(1/\delta)}"
-            cells = (name, latex, r"$\ln(1/\delta) \ge \varepsilon_0^2 T$", source)
+            proved_range = r"$\ln(1/\delta) \ge \varepsilon_0^2 T$"
         else:
             source = f"Bun, Steinke 2016; {printed_formulas.LINEAR_QUERIES}, proof of Theorem 5"
             latex = r"\varepsilon = \rho + 2\sqrt{\rho \ln(1/\delta)}"
-            cells = (name, latex, "any ε", source)
-        lines.append(f"| {cells[0]} | ${cells[1]}$ | {cells[2]} | {cells[3]} |")
+        lines.append(f"| {name} | ${latex}$ | {proved_range} | {source} |")
     return "\n".join(lines)

@@ -45,12 +45,15 @@ def predict_before_release(
         with suppress(InputError):  # the runs themselves say why
             seconds = forecast_seconds_and_bytes(task["algorithm"], problem, task["budget"])[0]
         repeats = simulation_repeats(seconds, len(tables))
-        seeds = {"seeds": tuple(range(repeats)), "every": FINAL_STEP_ONLY}
-        runs = [
-            PlannedRun(i, rows, {"problem": problem, **task, **seeds}, seconds * repeats)
-            for i, rows in enumerate(tables)
-        ]
-        group.start(key, runs)
+        run_task = task | {
+            "problem": problem,
+            "seeds": tuple(range(repeats)),
+            "every": FINAL_STEP_ONLY,
+        }
+        group.start(
+            key,
+            [PlannedRun(i, rows, run_task, seconds * repeats) for i, rows in enumerate(tables)],
+        )
     if not wait_or_draw_progress(group, "predicted-errors"):
         return None
     errors = [result.summary.query_errors for _, result in group.results]

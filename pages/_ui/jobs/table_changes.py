@@ -109,10 +109,11 @@ def draw_change_progress(current: Table) -> bool:
         start_schema_change(*changes)  # whom it protects was changed meanwhile: once more
     else:
         states, problem = outcome
-        for before in states[:-1]:
+        *earlier_states, changed_table = states
+        for before in earlier_states:
             session().history.store_change(before)
-        if states[:-1]:
-            session().table = states[-1]
+        if earlier_states:
+            session().table = changed_table
         if problem:
             store_schema_problem(current, problem)
     st.rerun()
@@ -203,7 +204,7 @@ def _apply_changes(
     problems = []
     states = []
     for change in changes:
-        before = table_copy.without_encoded_rows()
+        before = table_copy.editable_copy()
         try:
             change(table_copy, job.report_progress)
         except InputError as error:

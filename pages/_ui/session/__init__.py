@@ -12,6 +12,7 @@ from .current_table import (
 )
 from .inert_text import (
     algorithm_nickname,
+    capitalize_first,
     distinct_figure_labels,
     distinct_labels,
     escape_figure_text,

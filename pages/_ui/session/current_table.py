@@ -44,7 +44,7 @@ def use_sample(name: str) -> Table:
 
 
 def set_current_table(table: Table) -> Table:
-    """Make `visible_table` this session's table, and let the address name it if it is a sample.
+    """Make this the session's table, and let the address name it if it is a sample.
 
     If it is the same file as before, read otherwise, that can be taken back.
     """

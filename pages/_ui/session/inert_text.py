@@ -97,6 +97,11 @@ def escape_figure_text(text: object, max_chars: int = 32) -> str:
     )
 
 
+def capitalize_first(text: str) -> str:
+    """Return text with its first character in upper case and the others as they are."""
+    return f"{text[:1].upper()}{text[1:]}"
+
+
 def join_first_printable_texts(texts: Collection[object], max_chars: int = 80) -> str:
     """Return the first texts joined, up to `max_chars`, and how many more there are.
 
