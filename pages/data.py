@@ -5,6 +5,7 @@ The cost is shown before anything runs.
 
 import streamlit as st
 
+from dpcore.data.readers import TEXT_ENDINGS, table_ending
 from pages._ui.components import draw_heading, draw_table_header
 from pages._ui.data import (
     constraint_editor,
@@ -16,7 +17,6 @@ from pages._ui.data import (
 )
 from pages._ui.data.column_grid import draw_grid
 from pages._ui.data.readiness import draw_forecasts, draw_policy_counts
-from pages._ui.data.server_tables import TEXT_EXTENSIONS
 from pages._ui.jobs import browser_memory
 from pages._ui.jobs.counting_job import ensure_rows_counted
 from pages._ui.session import (
@@ -71,11 +71,7 @@ with forecasts_tab:
     elif not is_ready:
         st.caption("Time and memory of every algorithm are known once nothing is left to decide.")
 with files_tab:
-    if (
-        current.guesses
-        and current.name.lower().endswith(TEXT_EXTENSIONS)
-        and not is_stakeholder_view()
-    ):
+    if current.guesses and table_ending(current.name) in TEXT_ENDINGS and not is_stakeholder_view():
         reading_doubts.draw_format_choices(current)
     with st.expander("Save or load these settings"):
         if not is_schema_hidden:

@@ -19,6 +19,7 @@ def test_without_the_extra_the_page_says_so_and_takes_a_packed_text(monkeypatch)
     app = opened(gzip.compress(CSV), "people.csv.gz")
     assert table(app).frame.equals(load_table(io.BytesIO(CSV), "people.csv").frame)
     assert "privacy-utility-explorer[stats]" in everything(app)
+    assert "One click reads the file again." in everything(app), "as of a text that is not packed"
 
 
 def test_a_servers_folder_offers_packed_texts_and_files_of_statistical_packages(tmp_path):

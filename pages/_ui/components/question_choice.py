@@ -55,13 +55,18 @@ WORKLOAD_TEXT_BY_KIND: dict[str, Callable[[Domain], str]] = {  # as the command 
 }
 
 
-def first_columns(table: Table, domain: Domain, *, may_pair: bool) -> list[str]:
-    """Return the columns that questions begin with, by public numbers alone.
+def begins_with_pairs(table: Table, *, may_pair: bool) -> bool:
+    """Return whether questions begin with columns of which only pairs are counted, so with more.
 
-    Where many algorithms are compared, or a table is read in parts, all combinations of them are
-    listed; else they `may_pair`: only pairs of them are counted, of more columns.
+    Where many algorithms are compared (then they may not pair), or a table is read in parts, all
+    combinations are listed.
     """
-    if may_pair and table.large_table is None:
+    return may_pair and table.large_table is None
+
+
+def first_columns(table: Table, domain: Domain, *, may_pair: bool) -> list[str]:
+    """Return the columns that questions begin with, by public numbers alone."""
+    if begins_with_pairs(table, may_pair=may_pair):
         return list(choose_paired_columns(domain))
     return list(choose_default_columns(domain, COMFORTABLE_CELLS))
 
@@ -76,7 +81,7 @@ def choose_workload(
     """
     domain = table.domain if domain is None else domain
     default_names = first_columns(table, domain, may_pair=may_pair)
-    if may_pair:
+    if begins_with_pairs(table, may_pair=may_pair):
         limit_text = (
             f"at most {MAX_PAIRED_COLUMNS}, whose pairs have at most {MAX_PAIR_CELLS:,} "
             "combinations"
