@@ -26,16 +26,15 @@ from .forms.date_form import DateForm
 from .forms.number_form import NumberForm
 
 MAX_CATEGORY_CHARS = 200  # characters of a text that may become a category
+# the kinds of a cell: missing, a whole number, another number, a day in one of three orders, any
+# other text, and a number with a decimal comma
 MISSING_KIND = 0
 WHOLE_NUMBER_KIND = 1
 NUMBER_KIND = 2
 TEXT_KIND = 6
 DATE_KINDS = {order: 3 + i for i, order in enumerate(DATE_ORDERS)}
 DECIMAL_COMMA_KIND = 7
-# of cells: missing, a whole number, another number, a day in one of three orders, any other text,
-# and a
 KIND_COUNT = 8
-# number with a decimal comma
 DECIMAL_COMMA_PATTERN = re.compile(r"[-+]?[0-9]+,[0-9]+")
 
 
