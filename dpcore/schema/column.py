@@ -25,6 +25,7 @@ from .column_readings import (
     casefold_text,
     category_of_cell,
     missing_texts_of_reading,
+    numbers_per_day_of_reading,
     parse_cell_number,
     whole_date_of_reading,
 )
@@ -54,7 +55,7 @@ class Column:
 
     Bin i is [edges[i], edges[i+1]); the last bin includes `high`. With missing="category" one more
     cell stands last. `ordered` says that neighbouring cells are alike, `read` how cells are read
-    first, one by one: see `readings`.
+    first, one by one: see `column_readings`.
 
     A column that refuses nothing, as one whose schema was measured, has out_of_range="clip" and
     unreadable="missing", or the category OTHER, and out_of_range="other": unlisted values are
@@ -154,7 +155,7 @@ class Column:
     @property
     def numbers_per_day(self) -> int:
         """The numbers that a day has in a column of dates: 1, or that of its seconds."""
-        return SECONDS_PER_DAY if self.is_real_valued else 1
+        return numbers_per_day_of_reading(self.read)
 
     def number_text(self, number: float) -> str:
         """Return a number of the column in words: `2020-12-31` for that of a day."""

@@ -16,10 +16,10 @@ from ..column_readings import (
     AMOUNT_READINGS,
     ANY_CASE,
     AS_WRITTEN,
-    DATE_AND_TIME,
     WHOLE_DATES,
     casefold_text,
     category_of_cell,
+    numbers_per_day_of_reading,
     parse_cell_number,
     whole_date_of_reading,
 )
@@ -30,7 +30,6 @@ from ..date_texts import (
     has_two_digit_year,
     parse_date,
 )
-from ..forms.calendar_numbers import SECONDS_PER_DAY
 from ..forms.number_form import parse_number_form
 from ..schema_json import MAX_NUMBER, domain_from_json
 from .column_guess import UNREADABLE_AS_MISSING, ColumnGuess, calendar_entry
@@ -184,7 +183,7 @@ def _number_bounds(
             "another kind"
         )
     if whole_date:
-        per_day = SECONDS_PER_DAY if whole_date == DATE_AND_TIME else 1
+        per_day = numbers_per_day_of_reading(column_texts.read)
         return spec | {"kind": kind} | round_date_bounds(numbers, counts, per_day)
     whole = kind == "integer" and bool((numbers == np.floor(numbers)).all())
     spec["kind"] = "integer" if whole else "numeric"

@@ -16,8 +16,8 @@ from ..amount_texts import AMOUNT_WITH_COMMA, has_limit_sign
 from ..column_readings import (
     AMOUNT_READINGS,
     AS_WRITTEN,
-    DATE_AND_TIME,
     TIME_PATTERN,
+    numbers_per_day_of_reading,
     parse_cell_number,
     whole_date_of_reading,
 )
@@ -80,8 +80,8 @@ def infer_form(column_texts: ColumnTexts) -> str:
 
 def infer_date_form(column_texts: ColumnTexts) -> str:
     """Return the form that writes most of a column's dates as they are; empty for none."""
-    part, _, order = column_texts.read.partition(" of ")
-    seconds_per_number = 1 if part == DATE_AND_TIME else SECONDS_PER_DAY
+    order = column_texts.read.partition(" of ")[2]
+    seconds_per_number = SECONDS_PER_DAY // numbers_per_day_of_reading(column_texts.read)
     texts = sorted(set(column_texts.texts))
     tried = texts[:: max(1, len(texts) // MAX_TEXTS_TRIED)]
     numbers = {text: parse_cell_number(text, column_texts.read) for text in tried}
