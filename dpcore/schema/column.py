@@ -45,6 +45,9 @@ from .forms.number_form import NumberForm, parse_number_form
 MISSING_LABEL = "(missing)"
 OTHER_LABEL = "(other)"  # the category of all that is not listed, where a column has one
 MAX_COLUMN_CELLS = 1_000_000
+# values with the other texts that are read as them, and values that count as missing
+SameTexts = tuple[tuple[str | int | float | bool, Texts], ...]
+MissingCodes = tuple[str | int | float, ...]
 
 
 @by_name
@@ -82,8 +85,8 @@ class Column:
     out_of_range: str = "refuse"
     read: str = ""
     unreadable: str = "refuse"
-    same: tuple[tuple[str | int | float | bool, Texts], ...] = ()
-    missing_codes: tuple[str | int | float, ...] = ()
+    same: SameTexts = ()
+    missing_codes: MissingCodes = ()
     form: str = ""
     stated_first_year: int | None = None
 

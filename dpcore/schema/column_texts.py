@@ -15,7 +15,7 @@ import pandas as pd
 
 from ..core.types import Array, Texts, frozen
 from .cell_text import MISSING_TEXTS, count_texts, is_valid_unicode
-from .column import MISSING_LABEL, OTHER_LABEL, Column
+from .column import MISSING_LABEL, OTHER_LABEL, Column, MissingCodes, SameTexts
 from .column_readings import (
     AS_WRITTEN,
     category_of_cell,
@@ -51,16 +51,16 @@ class ColumnTexts:
     counts: Array
     empty_count: int
     read: str = AS_WRITTEN
-    same: tuple[tuple[str | int | float | bool, Texts], ...] = ()
-    missing_codes: tuple[str | int | float, ...] = ()
+    same: SameTexts = ()
+    missing_codes: MissingCodes = ()
 
     @classmethod
     def from_series(
         cls,
         cells: pd.Series,
         reading: str = AS_WRITTEN,
-        same: tuple[tuple[str | int | float | bool, Texts], ...] = (),
-        missing_codes: tuple[str | int | float, ...] = (),
+        same: SameTexts = (),
+        missing_codes: MissingCodes = (),
     ) -> "ColumnTexts":
         """Return the distinct texts of a table's column and their counts."""
         texts, counts = count_texts(cells)

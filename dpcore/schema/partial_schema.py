@@ -9,7 +9,7 @@ import pandas as pd
 
 from ..core.errors import InputError, require_two_rows
 from ..core.types import Json, ProgressCallback, Texts, ignore_progress, value_object
-from .column import OTHER_LABEL, Column
+from .column import OTHER_LABEL, Column, MissingCodes, SameTexts
 from .column_readings import (
     AS_WRITTEN,
     comparable_name,
@@ -50,8 +50,8 @@ class UnknownColumn:
     read: str = AS_WRITTEN
     bins: int | None = None
     quantiles: bool = False
-    same: tuple[tuple[str | int | float | bool, Texts], ...] = ()
-    missing_codes: tuple[str | int | float, ...] = ()
+    same: SameTexts = ()
+    missing_codes: MissingCodes = ()
     form: str = ""
 
     @property

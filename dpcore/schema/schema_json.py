@@ -12,7 +12,7 @@ import numpy as np
 from ..core.errors import InputError
 from ..core.types import Json, Texts
 from .cell_text import canonical_text_of_value, is_valid_unicode
-from .column import MAX_COLUMN_CELLS, OTHER_LABEL, Column
+from .column import MAX_COLUMN_CELLS, OTHER_LABEL, Column, MissingCodes, SameTexts
 from .column_readings import (
     DATE_AND_TIME,
     DATE_READINGS,
@@ -159,11 +159,7 @@ def _numbers_to_json(column: Column, numbers: Iterable[float]) -> list[float | s
     return [column.number_text(number) if column.is_date else number for number in numbers]
 
 
-def statements_to_json(
-    same: tuple[tuple[str | int | float | bool, Texts], ...],
-    missing_codes: tuple[str | int | float, ...],
-    form: str,
-) -> Json:
+def statements_to_json(same: SameTexts, missing_codes: MissingCodes, form: str) -> Json:
     """Return what an entry states of texts: which are one value, which are missing, and the form.
 
     The arguments are those of a `Column`; what is not stated is left out.
@@ -348,7 +344,7 @@ def _parse_categorical_column(name: str, spec: Json, common: Json) -> Column:
     return replace(column, same=_parse_same(column, spec.get("same", {})))
 
 
-def _parse_same(column: Column, entry: Any) -> tuple:
+def _parse_same(column: Column, entry: Any) -> SameTexts:
     """Return the values of a column with the other texts that are read as them.
 
     Raises InputError for a value that is not listed, and for a text that is said to be two values.
@@ -382,7 +378,7 @@ def _parse_same(column: Column, entry: Any) -> tuple:
     return tuple(pairs)
 
 
-def _parse_missing_codes(name: str, spec: Json, missing: str) -> tuple:
+def _parse_missing_codes(name: str, spec: Json, missing: str) -> MissingCodes:
     """Return the values that count as missing in a column."""
     codes = spec.get("missing_codes", [])
     is_list = isinstance(codes, list) and all(
