@@ -14,12 +14,6 @@ MAX_START_BYTES = 4096  # bytes that are looked at
 UTF_32_MARKS = (codecs.BOM_UTF32_LE, codecs.BOM_UTF32_BE)
 CONTROL_BYTES = frozenset(range(32)) - frozenset(b"\t\n\v\f\r\x1a\x1b")  # which no text holds
 BRING_TABLE = "bring the table as CSV, TSV, Excel (.xlsx) or Parquet"
-RENAME_TO_XLSX = "if it is the table, let its name end in .xlsx"
-RENAME_TO_PARQUET = "if it is the table, let its name end in .parquet"
-RENAME_TO_SAV = "if it is the table, let its name end in .sav"
-RENAME_TO_DTA = "if it is the table, let its name end in .dta"
-RENAME_TO_SAS = "if it is the table, let its name end in .sas7bdat"
-RENAME_TO_XPT = "if it is the table, let its name end in .xpt"
 UNPACK_ARCHIVE = "unpack it, and bring the table that is in it"
 SAVE_AS_CSV = "open it in the program that wrote it, and save the table as CSV"
 SAVE_AS_UTF_8 = "save it as UTF-8"
@@ -34,14 +28,20 @@ class FileKind:
     endings: tuple[str, ...] = ()
 
 
+def _table_kind(description: str, *endings: str) -> FileKind:
+    """Return a kind of file that is read as a table where its name has one of these endings."""
+    advice = f"if it is the table, let its name end in {endings[0]}"
+    return FileKind(description, advice, endings)
+
+
 PNG = FileKind("a PNG picture")
 JPEG = FileKind("a JPEG picture")
 GIF = FileKind("a GIF picture")
-PARQUET = FileKind("a Parquet file", RENAME_TO_PARQUET, (".parquet",))
+PARQUET = _table_kind("a Parquet file", ".parquet")
 ZIP = FileKind(
     "a ZIP archive", UNPACK_ARCHIVE, (".xlsx",)
 )  # whether it is a workbook, its reader says
-EXCEL = FileKind("an Excel file", RENAME_TO_XLSX, (".xlsx",))
+EXCEL = _table_kind("an Excel file", ".xlsx")
 WORD = FileKind("a Word document")
 OPEN_DOCUMENT = FileKind("an OpenDocument file", SAVE_AS_CSV)
 OLD_OFFICE = FileKind("an old or password-protected Office file", SAVE_AS_CSV)
@@ -50,7 +50,7 @@ XML = FileKind("an XML document")
 UTF_32_TEXT = FileKind("UTF-32 text", SAVE_AS_UTF_8)
 UTF_16_TEXT = FileKind("UTF-16 text without a byte order mark", SAVE_AS_UTF_8)
 PROGRAM = FileKind("a program")
-SPSS = FileKind("an SPSS file", RENAME_TO_SAV, (".sav", ".zsav"))
+SPSS = _table_kind("an SPSS file", ".sav", ".zsav")
 SAS_START = b"\0" * 12 + b"\xc2\xea\x81\x60\xb3\x14\x11\xcf"
 
 KIND_BY_SIGNATURE = {  # bytes that no text begins with
@@ -72,9 +72,9 @@ KIND_BY_SIGNATURE = {  # bytes that no text begins with
     b"ARROW1\0\0": FileKind("an Arrow (Feather) file", SAVE_AS_CSV),
     b"$FL2@(#)": SPSS,
     b"$FL3@(#)": SPSS,
-    b"<stata_dta>": FileKind("a Stata file", RENAME_TO_DTA, (".dta",)),
-    SAS_START: FileKind("a SAS file", RENAME_TO_SAS, (".sas7bdat",)),
-    b"HEADER RECORD*******LIB": FileKind("a SAS transport file", RENAME_TO_XPT, (".xpt",)),
+    b"<stata_dta>": _table_kind("a Stata file", ".dta"),
+    SAS_START: _table_kind("a SAS file", ".sas7bdat"),
+    b"HEADER RECORD*******LIB": _table_kind("a SAS transport file", ".xpt"),
     b"{\\rtf": FileKind("a rich text document (RTF)"),
     b"\x7fELF": PROGRAM,
     b"\xcf\xfa\xed\xfe": PROGRAM,
@@ -102,7 +102,7 @@ KIND_BY_ARCHIVE_MEMBER = {  # names within an archive
     b"word/": WORD,
     b"mimetypeapplication/vnd.oasis.opendocument": OPEN_DOCUMENT,
     b"ppt/": FileKind("a PowerPoint presentation"),
-    b"docProps/": FileKind("an Office file", RENAME_TO_XLSX, (".xlsx",)),
+    b"docProps/": _table_kind("an Office file", ".xlsx"),
 }
 
 

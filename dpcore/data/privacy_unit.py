@@ -116,8 +116,8 @@ def limit_rows(
     holds for every seed, which may be public: who can choose rows with small hashes chooses among
     their own. How many rows are kept, Σ min(rows of a person, B), is not hidden.
 
-    Persons are one when `persons` says so, and all rows without a person are one person's. Raises
-    InputError when there is no such column.
+    Persons are one when `hash_person_ids` says so, and all rows without a person are one person's.
+    Raises InputError when there is no such column.
 
     >>> visits = pd.DataFrame({"name": ["Ann", "Ann", "Bob"], "day": [1, 2, 1]})
     >>> limit_rows(visits, "name", max_rows=1)["name"].tolist()

@@ -1,9 +1,8 @@
 """Read a table file (text, Excel, Parquet, SPSS, Stata or SAS), a JSON file or a matrix.
 
 Texts stay texts ("007" is not 7): the schema, not a guess of the reader, says what a cell means. A
-file was written by
-anybody: readers raise whatever they trip over, and all of it becomes an InputError here, without
-  the error behind it.
+file was written by anybody: readers raise whatever they trip over, and all of it becomes an
+InputError here, without the error behind it.
 """
 
 import gzip
@@ -120,11 +119,10 @@ def load_table(
     """Return the table in `source` and the text format that was used or guessed.
 
     `name`'s ending (default: the path's) is the kind of file, `max_cells` a limit for what is
-    packed. Of a
-    text or an Excel file without a `format`, what is not `stated` in the form of a schema's "file"
-    is guessed from all of its rows, a private peek: a release states it all. `progress` receives
-    which share of a text or of a sheet is read, Parquet comes in one go; what it raises ends the
-    reading.
+    packed. Of a text or an Excel file without a `format`, what is not `stated` in the form of a
+    schema's "file" is guessed from all of its rows, a private peek: a release states it all.
+    `progress` receives which share of a text or of a sheet is read, Parquet comes in one go; what
+    it raises ends the reading.
     Raises InputError for a missing, unreadable or empty file, a doubled column, a row with too many
     cells, or a small file that unpacks into a very large one, before it is unpacked.
     """

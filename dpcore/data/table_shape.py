@@ -337,13 +337,17 @@ def _guess_skip_end(end: Sequence[Line], width: int) -> int:
 
 def _usual_width(lines: Sequence[Line]) -> int:
     """Return the number of cells that most lines have."""
-    widths = Counter(len(line) for line in lines if _filled(line))
-    return widths.most_common(1)[0][0] if widths else 0
+    return _most_common(len(line) for line in lines if _filled(line))
 
 
 def _usual_filled(lines: Sequence[Line]) -> int:
     """Return the number of cells that are not empty in most lines."""
-    counts = Counter(len(_filled(line)) for line in lines if _filled(line))
+    return _most_common(len(_filled(line)) for line in lines if _filled(line))
+
+
+def _most_common(numbers: Iterable[int]) -> int:
+    """Return the number that occurs most often; 0 for none."""
+    counts = Counter(numbers)
     return counts.most_common(1)[0][0] if counts else 0
 
 

@@ -271,10 +271,8 @@ def _first_lines(file: BinaryIO, format: TextFormat) -> list[str]:
 def _last_lines(file: BinaryIO, format: TextFormat) -> list[str]:
     """Return the last lines of a file, without the first one; it is left at its start."""
     file.seek(0)
-    size = 0
     tail = b""
     while block := file.read(READ_SIZE):
-        size += len(block)
         tail = (tail + block)[-MAX_END_BYTES:]
     file.seek(0)
     text = tail.decode(format.encoding, "replace").replace("\r\n", "\n").replace("\r", "\n")

@@ -25,6 +25,7 @@ from .column_readings import (
     casefold_text,
     category_of_cell,
     missing_texts_of_reading,
+    numbers_per_day_of_reading,
     parse_cell_number,
     whole_date_of_reading,
 )
@@ -44,6 +45,9 @@ from .forms.number_form import NumberForm, parse_number_form
 MISSING_LABEL = "(missing)"
 OTHER_LABEL = "(other)"  # the category of all that is not listed, where a column has one
 MAX_COLUMN_CELLS = 1_000_000
+# values with the other texts that are read as them, and values that count as missing
+SameTexts = tuple[tuple[str | int | float | bool, Texts], ...]
+MissingCodes = tuple[str | int | float, ...]
 
 
 @by_name
@@ -54,7 +58,7 @@ class Column:
 
     Bin i is [edges[i], edges[i+1]); the last bin includes `high`. With missing="category" one more
     cell stands last. `ordered` says that neighbouring cells are alike, `read` how cells are read
-    first, one by one: see `readings`.
+    first, one by one: see `column_readings`.
 
     A column that refuses nothing, as one whose schema was measured, has out_of_range="clip" and
     unreadable="missing", or the category OTHER, and out_of_range="other": unlisted values are
@@ -81,8 +85,8 @@ class Column:
     out_of_range: str = "refuse"
     read: str = ""
     unreadable: str = "refuse"
-    same: tuple[tuple[str | int | float | bool, Texts], ...] = ()
-    missing_codes: tuple[str | int | float, ...] = ()
+    same: SameTexts = ()
+    missing_codes: MissingCodes = ()
     form: str = ""
     stated_first_year: int | None = None
 
@@ -154,7 +158,7 @@ class Column:
     @property
     def numbers_per_day(self) -> int:
         """The numbers that a day has in a column of dates: 1, or that of its seconds."""
-        return SECONDS_PER_DAY if self.is_real_valued else 1
+        return numbers_per_day_of_reading(self.read)
 
     def number_text(self, number: float) -> str:
         """Return a number of the column in words: `2020-12-31` for that of a day."""

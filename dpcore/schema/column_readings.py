@@ -147,6 +147,11 @@ def whole_date_of_reading(reading: str) -> str:
     return part if part in WHOLE_DATES else ""
 
 
+def numbers_per_day_of_reading(reading: str) -> int:
+    """Return how many numbers a day has in a column that is so read: 1, or that of its seconds."""
+    return SECONDS_PER_DAY if whole_date_of_reading(reading) == DATE_AND_TIME else 1
+
+
 def _number_of_whole_date(text: str, day: date, part: str) -> float:
     """Return the number of a day, or of the second that a text says; NaN for no time of a day.
 

@@ -15,7 +15,7 @@ import pandas as pd
 
 from ..core.types import Array, Texts, frozen
 from .cell_text import MISSING_TEXTS, count_texts, is_valid_unicode
-from .column import MISSING_LABEL, OTHER_LABEL, Column
+from .column import MISSING_LABEL, OTHER_LABEL, Column, MissingCodes, SameTexts
 from .column_readings import (
     AS_WRITTEN,
     category_of_cell,
@@ -26,16 +26,15 @@ from .forms.date_form import DateForm
 from .forms.number_form import NumberForm
 
 MAX_CATEGORY_CHARS = 200  # characters of a text that may become a category
+# the kinds of a cell: missing, a whole number, another number, a day in one of three orders, any
+# other text, and a number with a decimal comma
 MISSING_KIND = 0
 WHOLE_NUMBER_KIND = 1
 NUMBER_KIND = 2
 TEXT_KIND = 6
 DATE_KINDS = {order: 3 + i for i, order in enumerate(DATE_ORDERS)}
 DECIMAL_COMMA_KIND = 7
-# of cells: missing, a whole number, another number, a day in one of three orders, any other text,
-# and a
 KIND_COUNT = 8
-# number with a decimal comma
 DECIMAL_COMMA_PATTERN = re.compile(r"[-+]?[0-9]+,[0-9]+")
 
 
@@ -52,16 +51,16 @@ class ColumnTexts:
     counts: Array
     empty_count: int
     read: str = AS_WRITTEN
-    same: tuple[tuple[str | int | float | bool, Texts], ...] = ()
-    missing_codes: tuple[str | int | float, ...] = ()
+    same: SameTexts = ()
+    missing_codes: MissingCodes = ()
 
     @classmethod
     def from_series(
         cls,
         cells: pd.Series,
         reading: str = AS_WRITTEN,
-        same: tuple[tuple[str | int | float | bool, Texts], ...] = (),
-        missing_codes: tuple[str | int | float, ...] = (),
+        same: SameTexts = (),
+        missing_codes: MissingCodes = (),
     ) -> "ColumnTexts":
         """Return the distinct texts of a table's column and their counts."""
         texts, counts = count_texts(cells)

@@ -9,14 +9,19 @@ import pandas as pd
 
 from ..core.errors import InputError, require_two_rows
 from ..core.types import Json, ProgressCallback, Texts, ignore_progress, value_object
-from .column import OTHER_LABEL, Column
-from .column_readings import AS_WRITTEN, comparable_name, whole_date_of_reading
+from .column import OTHER_LABEL, Column, MissingCodes, SameTexts
+from .column_readings import (
+    AS_WRITTEN,
+    comparable_name,
+    numbers_per_day_of_reading,
+    whole_date_of_reading,
+)
 from .column_texts import ColumnTexts
 from .date_texts import DEFAULT_FIRST_YEAR, YEAR_FIRST_ORDER
 from .domain import Domain
-from .forms.calendar_numbers import FIRST_DAY, LAST_DAY, SECONDS_PER_DAY, snap_edges
+from .forms.calendar_numbers import FIRST_DAY, LAST_DAY, snap_edges
 from .forms.round_trip import without_unfit_form
-from .schema_json import domain_from_json
+from .schema_json import domain_from_json, statements_to_json
 
 PRIVATE = "private"
 DEFAULT_BINS = 16  # of a column to be measured, about, where nothing is said
@@ -45,8 +50,8 @@ class UnknownColumn:
     read: str = AS_WRITTEN
     bins: int | None = None
     quantiles: bool = False
-    same: tuple[tuple[str | int | float | bool, Texts], ...] = ()
-    missing_codes: tuple[str | int | float, ...] = ()
+    same: SameTexts = ()
+    missing_codes: MissingCodes = ()
     form: str = ""
 
     @property
@@ -108,7 +113,7 @@ class UnknownColumn:
 
     def _date_edges(self, edges: Sequence[float]) -> list[float]:
         """Return edges of days or times, within the calendar, where its wide steps begin."""
-        per_day = SECONDS_PER_DAY if self.kind == "numeric" else 1
+        per_day = numbers_per_day_of_reading(self.read)
         last_day = (LAST_DAY + 1) * per_day - 1
         inside = snap_edges(list(edges), per_day) if len(edges) > 1 else edges
         inside = np.clip(inside, FIRST_DAY * per_day, last_day)
@@ -291,13 +296,7 @@ def partial_schema_to_json(schema: PartialSchema) -> Json:
                 entry["bins"] = PRIVATE if c.quantiles else c.bins
         if c.read:
             entry["read"] = c.read
-        if c.same:
-            entry["same"] = {str(value): list(texts) for value, texts in c.same}
-        if c.missing_codes:
-            entry["missing_codes"] = list(c.missing_codes)
-        if c.form:
-            entry["form"] = c.form
-        entries[c.name] = entry
+        entries[c.name] = entry | statements_to_json(c.same, c.missing_codes, c.form)
     schema_json: Json = {"columns": entries}
     file_format = schema.placeholder.file.to_json()
     if file_format:

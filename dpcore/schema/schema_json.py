@@ -3,8 +3,8 @@
 import json
 import math
 from collections import Counter
-from collections.abc import Mapping
-from dataclasses import replace
+from collections.abc import Iterable, Mapping
+from dataclasses import fields, replace
 from typing import Any
 
 import numpy as np
@@ -12,11 +12,12 @@ import numpy as np
 from ..core.errors import InputError
 from ..core.types import Json, Texts
 from .cell_text import canonical_text_of_value, is_valid_unicode
-from .column import MAX_COLUMN_CELLS, OTHER_LABEL, Column
+from .column import MAX_COLUMN_CELLS, OTHER_LABEL, Column, MissingCodes, SameTexts
 from .column_readings import (
     DATE_AND_TIME,
     DATE_READINGS,
     READINGS,
+    numbers_per_day_of_reading,
     reads_categories,
     whole_date_of_reading,
 )
@@ -47,18 +48,11 @@ ADVICE_BY_KIND = {
     '"date of d/m/y" (or y-m-d, m/d/y), "year of …" or "month of …", with a range',
     "text": "free text is too detailed: leave the column out, or group it into a few categories",
 }
-# a number of more than 4300 digits cannot be written
 MAX_COLUMNS = 5000
-MAX_DOMAIN_DIGITS = 4000
+MAX_DOMAIN_DIGITS = 4000  # a number of more than 4300 digits cannot be written
 MAX_NUMBER = 1e15  # number whose neighbours are still distinct
-VALUE_KEYS = (
-    "values",
-    "low",
-    "high",
-    "bins",
-    "edges",
-    "size",
-)  # of which some go together, by the kind
+# of which some go together, by the kind
+VALUE_KEYS = ("values", "low", "high", "bins", "edges", "size")
 CHOICES_BY_KEY = {  # the first one is what is taken where a schema says nothing
     "missing": ("refuse", "category", "other"),
     "out_of_range": ("refuse", "clip", "other"),
@@ -80,17 +74,7 @@ FILE_COUNT_LIMITS = {
     "skip_end": (0, MAX_FILE_LINE),
     "header_lines": (1, MAX_HEADER_LINES),
 }
-FILE_KEYS = (
-    "delimiter",
-    "encoding",
-    "line_breaks",
-    "header",
-    "header_lines",
-    "width",
-    "skip_end",
-    "spaces",
-    "sheet",
-)
+FILE_KEYS = tuple(field.name for field in fields(TextFormat))
 
 
 def domain_from_json(schema: Any) -> Domain:
@@ -115,8 +99,7 @@ def domain_from_json(schema: Any) -> Domain:
     if unknown_keys:
         raise InputError(
             f"the schema has an unknown key {min(unknown_keys)!r}; it may have columns, "
-            "constraints, file, measured, "
-            "peeked"
+            "constraints, file, measured, peeked"
         )
     domain = add_constraints_from_json(
         _parse_domain(schema["columns"], bool(schema.get("peeked", False))),
@@ -137,40 +120,58 @@ def domain_to_json(domain: Domain) -> Json:
     >>> domain_from_json(domain_to_json(domain)) == domain
     True
     """
-    columns = {}
-    for c in domain.columns:
-        spec: Json = {"kind": c.kind}
-        if c.values:
-            spec["values"] = list(c.values)
-        elif c.edges:
-            spec["edges"] = [c.number_text(edge) if c.is_date else edge for edge in c.edges]
-        elif c.is_date:
-            low, high = map(c.number_text, c.bounds)
-            spec |= {"low": low, "high": high}
-        else:
-            spec |= {"low": c.low, "high": c.high}
-        columns[c.name] = spec | {
-            "ordered": c.ordered,
-            "missing": c.missing,
-            "out_of_range": c.out_of_range,
-        }
-        columns[c.name] |= {"read": c.read} if c.read else {}
-        columns[c.name] |= {"unreadable": c.unreadable} if c.unreadable != "refuse" else {}
-        if c.same:
-            columns[c.name]["same"] = {str(value): list(texts) for value, texts in c.same}
-        if c.missing_codes:
-            columns[c.name]["missing_codes"] = list(c.missing_codes)
-        if c.form:
-            columns[c.name]["form"] = c.form
-        if c.stated_first_year is not None:
-            columns[c.name]["first_year"] = c.stated_first_year
     other_entries = {
         "constraints": constraints_to_json(domain),
         "peeked": domain.peeked,
         "file": domain.file.to_json(),
         "measured": list(domain.measured),
     }
+    columns = {column.name: _column_to_json(column) for column in domain.columns}
     return {"columns": columns} | {key: value for key, value in other_entries.items() if value}
+
+
+def _column_to_json(column: Column) -> Json:
+    """Return the entry of a column, without most of what is so by default."""
+    entry: Json = {"kind": column.kind}
+    if column.values:
+        entry["values"] = list(column.values)
+    elif column.edges:
+        entry["edges"] = _numbers_to_json(column, column.edges)
+    else:
+        entry["low"], entry["high"] = _numbers_to_json(column, column.bounds)
+    entry |= {
+        "ordered": column.ordered,
+        "missing": column.missing,
+        "out_of_range": column.out_of_range,
+    }
+    if column.read:
+        entry["read"] = column.read
+    if column.unreadable != "refuse":
+        entry["unreadable"] = column.unreadable
+    entry |= statements_to_json(column.same, column.missing_codes, column.form)
+    if column.stated_first_year is not None:
+        entry["first_year"] = column.stated_first_year
+    return entry
+
+
+def _numbers_to_json(column: Column, numbers: Iterable[float]) -> list[float | str]:
+    """Return bounds or edges as a schema says them: those of days and times as texts."""
+    return [column.number_text(number) if column.is_date else number for number in numbers]
+
+
+def statements_to_json(same: SameTexts, missing_codes: MissingCodes, form: str) -> Json:
+    """Return what an entry states of texts: which are one value, which are missing, and the form.
+
+    The arguments are those of a `Column`; what is not stated is left out.
+    """
+    entry: Json = {}
+    if same:
+        entry["same"] = {str(value): list(texts) for value, texts in same}
+    if missing_codes:
+        entry["missing_codes"] = list(missing_codes)
+    if form:
+        entry["form"] = form
+    return entry
 
 
 def _parse_domain(columns: Json, peeked: bool) -> Domain:
@@ -343,7 +344,7 @@ def _parse_categorical_column(name: str, spec: Json, common: Json) -> Column:
     return replace(column, same=_parse_same(column, spec.get("same", {})))
 
 
-def _parse_same(column: Column, entry: Any) -> tuple:
+def _parse_same(column: Column, entry: Any) -> SameTexts:
     """Return the values of a column with the other texts that are read as them.
 
     Raises InputError for a value that is not listed, and for a text that is said to be two values.
@@ -377,7 +378,7 @@ def _parse_same(column: Column, entry: Any) -> tuple:
     return tuple(pairs)
 
 
-def _parse_missing_codes(name: str, spec: Json, missing: str) -> tuple:
+def _parse_missing_codes(name: str, spec: Json, missing: str) -> MissingCodes:
     """Return the values that count as missing in a column."""
     codes = spec.get("missing_codes", [])
     is_list = isinstance(codes, list) and all(
@@ -511,7 +512,7 @@ def _edges_of_bins(name: str, spec: Json, low: float, high: float, is_date: bool
     """Return the edges of equally wide bins, or in a column of dates of years or months."""
     bins = spec.get("bins")
     if is_date and isinstance(bins, str) and bins in STEP_BY_WORD:
-        per_day = SECONDS_PER_DAY if spec["kind"] == "numeric" else 1
+        per_day = numbers_per_day_of_reading(spec["read"])
         return calendar_edges(STEP_BY_WORD[bins], low, high, per_day)
     if type(bins) is not int or not 1 <= bins <= MAX_COLUMN_CELLS:
         advice = f", or bins that are {', '.join(STEP_BY_WORD)}" if is_date else ""

@@ -175,8 +175,8 @@ COUNTY = column(categorical("Rhône", "Nord", "Var"), "county")
 
 
 def test_a_combination_from_lists_is_a_constraint_that_the_schema_takes():
-    ages = constraint_choices.values_of_choice(AGE, "0–9", "10–19")
-    assert constraint_choices.values_of_choice(AGE, "(missing)", "0–9") == [10]
+    ages = constraint_choices.codes_of_choice(AGE, "0–9", "10–19")
+    assert constraint_choices.codes_of_choice(AGE, "(missing)", "0–9") == [10]
     never = constraint_choices.impossible_combination([AGE, CITY], [ages, [0, 2]])
     assert never == {"impossible": {"age": {"from": 0, "to": 19}, "city": ["Lyon", "Lille"]}}
     within = constraint_choices.allowed_combination([CITY, COUNTY], [[0], [0]], [never])

@@ -78,15 +78,19 @@ class FittedTreeCounts:
         """The count of each cell (len(edges) − 1,)."""
         return self.tree.fit_leaves(self.noisy_counts.values, self.n)[:-1]
 
+    @cached_property
+    def cumulative(self) -> Array:
+        """The number of rows below each edge (len(edges),), noise included."""
+        return np.append(0.0, np.cumsum(self.counts))
+
     def rising_counts(self, first: int, last: int) -> Array:
         """Return the counts (last − first,) of cells between two edges, none below 0.
 
         The rows below an edge are taken halfway between rising curves above and below the noisy
         ones. What is beyond the two edges belongs to the cell there.
         """
-        cumulative = np.append(0.0, np.cumsum(self.counts))
-        upper_curve = np.maximum.accumulate(cumulative)
-        lower_curve = np.minimum.accumulate(cumulative[::-1])[::-1]
+        upper_curve = np.maximum.accumulate(self.cumulative)
+        lower_curve = np.minimum.accumulate(self.cumulative[::-1])[::-1]
         rows_below = np.maximum((upper_curve + lower_curve) / 2, 0.0)
         all_rows = rows_below[-1]
         rows_below[: first + 1] = 0.0
@@ -125,11 +129,10 @@ class FittedTreeCounts:
     @cached_property
     def _cumulative_rows(self) -> "_CumulativeRows":
         """The rows below every edge, with the noise on the rows beyond each cell."""
-        cumulative = np.append(0.0, np.cumsum(self.counts))
         cells = np.arange(len(self.counts))
         stops = np.full(len(cells), len(cells))
         return _CumulativeRows(
-            cumulative,
+            self.cumulative,
             self.noisy_counts.stddev * self.tree.range_stddevs(0 * cells, cells + 1),
             self.noisy_counts.stddev * self.tree.range_stddevs(cells, stops),
         )

@@ -5,18 +5,14 @@ import re
 import numpy as np
 
 from ...core.types import Array, value_object
+from ...schema.forms.calendar_numbers import FIRST_DAY, LAST_DAY, SECONDS_PER_DAY
 
 # days from the first day of each program's calendar to 1 January 1970
 SPSS_EPOCH_DAYS = 141_428  # from 14 October 1582
 SAS_EPOCH_DAYS = 3_653  # from 1 January 1960, as Stata's
 EPOCH_YEAR = 1960
-SECONDS_PER_DAY = 86_400
 MILLISECONDS_PER_SECOND = 1000
 MONTHS_PER_YEAR = 12
-# days since 1970 of the years 1 to 9999
-MIN_DAY = -719_162
-MAX_DAY = 2_932_896
-NO_DAY = np.datetime64("NaT", "s")
 DAY = "day"
 MOMENT = "moment"
 TIME = "time"
@@ -61,8 +57,8 @@ class DayFormat:
         """
         seconds = self._seconds(numbers)
         texts = np.empty(len(numbers), dtype=object)
-        low = MIN_DAY * SECONDS_PER_DAY
-        high = (MAX_DAY + 1) * SECONDS_PER_DAY
+        low = FIRST_DAY * SECONDS_PER_DAY
+        high = (LAST_DAY + 1) * SECONDS_PER_DAY
         with np.errstate(invalid="ignore"):
             is_inside = (seconds >= low) & (seconds < high)
         moments = np.floor(seconds[is_inside]).astype(np.int64).astype("datetime64[s]")
@@ -126,7 +122,7 @@ def _days_of_stata_periods(numbers: Array, unit: str) -> Array:
     """Return the days since 1970 on which weeks, months, quarters or half-years begin."""
     whole = np.floor(numbers)
     with np.errstate(invalid="ignore"):
-        is_plain = np.abs(whole) < MAX_DAY
+        is_plain = np.abs(whole) < LAST_DAY
     whole = np.where(is_plain, whole, 0).astype(np.int64)
     if unit == "w":
         years = whole // STATA_WEEKS_PER_YEAR

@@ -12,7 +12,7 @@ from ..constraints_json import codes_to_json
 MAX_CHOICE_CELLS = 2000  # of a column whose values are chosen from a list
 
 
-def values_of_choice(column: Column, first: str, last: str | None = None) -> list[int]:
+def codes_of_choice(column: Column, first: str, last: str | None = None) -> list[int]:
     """Return the codes of the cells from one label of a column to another one, both included.
 
     Without a last one, or for missing values, it is the first alone.
@@ -32,7 +32,7 @@ def impossible_combination(columns: Sequence[Column], codes: Sequence[Sequence[i
     _check_choice(columns, codes)
     return {
         "impossible": {
-            column.name: _unlisted(codes_to_json(column, column_codes))
+            column.name: _alone_or_list(codes_to_json(column, column_codes))
             for column, column_codes in zip(columns, codes, strict=True)
         }
     }
@@ -51,7 +51,7 @@ def allowed_combination(
     if any(code >= first.nonmissing_size for code in codes[0]):
         raise InputError(f"column {first.name!r}: missing values may go with anything")
     names = [first.name, second.name]
-    allowed = _unlisted(codes_to_json(second, codes[1]))
+    allowed = _alone_or_list(codes_to_json(second, codes[1]))
     which = {first.labels[code]: allowed for code in codes[0]}
     for position, constraint in enumerate(constraints):
         if isinstance(constraint, Mapping) and constraint.get("within") == names:
@@ -95,7 +95,8 @@ def _check_choice(columns: Sequence[Column], codes: Sequence[Sequence[int]]) -> 
             raise InputError(f"column {column.name!r}: choose at least one value")
 
 
-def _unlisted(values: list) -> object:
+def _alone_or_list(values: list) -> object:
+    """Return the values as a schema writes them: one alone without a list."""
     return values[0] if len(values) == 1 else values
 
 

@@ -59,7 +59,7 @@ class NumberForm:
         if digits:
             text += self.decimal + digits
         if steps >= 0:
-            return _without_signs(self.before) + text + _without_signs(self.after)
+            return without_signs(self.before) + text + without_signs(self.after)
         has_sign = any(sign in SIGNS for sign in self.before + self.after)
         return ("" if has_sign else "-") + self.before + text + self.after
 
@@ -74,7 +74,7 @@ class NumberForm:
     @cached_property
     def _unit_patterns(self) -> list[re.Pattern]:
         """Patterns of the unit with the spaces beside it."""
-        units = (_without_signs(self.before).strip(), _without_signs(self.after).strip())
+        units = (without_signs(self.before).strip(), without_signs(self.after).strip())
         space = rf"[{SPACES}]*"
         return [re.compile(space + re.escape(unit) + space) for unit in units if unit]
 
@@ -97,7 +97,7 @@ def parse_number_form(text: str) -> NumberForm:
         raise InputError(
             f"{shorten(repr(text))} has other signs than one minus or ( ); {FORM_HELP}"
         )
-    for unit in (_without_signs(before).strip(), _without_signs(after).strip()):
+    for unit in (without_signs(before).strip(), without_signs(after).strip()):
         if len(unit) > MAX_UNIT_CHARS or not UNIT_PATTERN.fullmatch(unit):
             raise InputError(f"{shorten(repr(unit))} is no unit; {FORM_HELP}")
     decimals = len(match["zeros"] or "") + len(match["optional"] or "")
@@ -118,6 +118,6 @@ def parse_number_form(text: str) -> NumberForm:
     )
 
 
-def _without_signs(text: str) -> str:
+def without_signs(text: str) -> str:
     """Return what stands beside the digits of a number that is not negative."""
     return "".join(character for character in text if character not in SIGNS)

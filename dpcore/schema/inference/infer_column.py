@@ -16,10 +16,10 @@ from ..column_readings import (
     AMOUNT_READINGS,
     ANY_CASE,
     AS_WRITTEN,
-    DATE_AND_TIME,
     WHOLE_DATES,
     casefold_text,
     category_of_cell,
+    numbers_per_day_of_reading,
     parse_cell_number,
     whole_date_of_reading,
 )
@@ -30,7 +30,6 @@ from ..date_texts import (
     has_two_digit_year,
     parse_date,
 )
-from ..forms.calendar_numbers import SECONDS_PER_DAY
 from ..forms.number_form import parse_number_form
 from ..schema_json import MAX_NUMBER, domain_from_json
 from .column_guess import UNREADABLE_AS_MISSING, ColumnGuess, calendar_entry
@@ -184,50 +183,44 @@ def _number_bounds(
             "another kind"
         )
     if whole_date:
-        per_day = SECONDS_PER_DAY if whole_date == DATE_AND_TIME else 1
+        per_day = numbers_per_day_of_reading(column_texts.read)
         return spec | {"kind": kind} | round_date_bounds(numbers, counts, per_day)
     whole = kind == "integer" and bool((numbers == np.floor(numbers)).all())
     spec["kind"] = "integer" if whole else "numeric"
     spec |= round_bounds(numbers, counts, whole=whole)
     if _needs_first_year(column_texts, spec, first_year):
         spec["first_year"] = first_year
-    limits = _limits(column_texts)
-    return spec | _bounds_up_to_limits(spec, limits) if limits else spec
+    limit = _upper_limit(column_texts)
+    return spec if limit is None else spec | _bounds_up_to_limit(spec, limit)
 
 
-def _limits(column_texts: ColumnTexts) -> tuple[float | None, float | None] | None:
-    """Return the numbers of texts such as `<0.5` and `90+`, the least and the largest."""
-    low = None
-    high = None
-    for text in column_texts.texts:
-        number = parse_cell_number(text, column_texts.read)
-        if column_texts.read not in AMOUNT_READINGS or not has_limit_sign(text):
-            continue
-        if text.startswith(("<", "≤")):
-            low = number if low is None else min(low, number)
-        else:
-            high = number if high is None else max(high, number)
-    return None if low is None and high is None else (low, high)
+def _upper_limit(column_texts: ColumnTexts) -> float | None:
+    """Return the largest number of texts such as `90+` and `>90`; None where there are none."""
+    if column_texts.read not in AMOUNT_READINGS:
+        return None
+    limits = [
+        parse_cell_number(text, column_texts.read)
+        for text in column_texts.texts
+        if has_limit_sign(text) and not text.startswith(("<", "≤"))
+    ]
+    return max(limits, default=None)
 
 
-def _bounds_up_to_limits(spec: Json, limits: tuple[float | None, float | None]) -> Json:
-    """Return the bounds of an entry, which end at these limits where no bin lies beyond them.
+def _bounds_up_to_limit(spec: Json, limit: float) -> Json:
+    """Return the bounds of an entry, which end at a limit where no bin lies beyond it.
 
     So `90+` is in the last bin, and no synthetic row is beyond 90.
     """
-    low, high = limits
     if "edges" in spec:
-        edges = [edge for edge in spec["edges"] if high is None or edge < high]
-        edges = edges if high is None else [*edges, high]
+        edges = [*(edge for edge in spec["edges"] if edge < limit), limit]
         return {"edges": edges} if len(edges) > 1 else {}
-    if high is None or not spec["low"] < high < spec["high"]:
+    if not spec["low"] < limit < spec["high"]:
         return {}
     if "bins" not in spec:
-        return {"high": high}
+        return {"high": limit}
     step = (spec["high"] - spec["low"]) / spec["bins"]
     inner = [spec["low"] + step * i for i in range(spec["bins"])]
-    edges = [*(edge for edge in inner if edge < high), high]
-    return {"edges": edges}
+    return {"edges": [*(edge for edge in inner if edge < limit), limit]}
 
 
 def _likely_first_year(column_texts: ColumnTexts) -> int:

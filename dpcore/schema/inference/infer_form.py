@@ -4,6 +4,7 @@ It is proposed, and stands in the schema from then on: what is written follows t
 """
 
 import itertools
+import math
 import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -15,8 +16,8 @@ from ..amount_texts import AMOUNT_WITH_COMMA, has_limit_sign
 from ..column_readings import (
     AMOUNT_READINGS,
     AS_WRITTEN,
-    DATE_AND_TIME,
     TIME_PATTERN,
+    numbers_per_day_of_reading,
     parse_cell_number,
     whole_date_of_reading,
 )
@@ -33,7 +34,7 @@ from ..date_texts import (
 from ..forms.calendar_numbers import SECONDS_PER_DAY
 from ..forms.date_form import parse_date_form
 from ..forms.month_names import LANGUAGES, month_names
-from ..forms.number_form import SIGNS, SPACES, parse_number_form
+from ..forms.number_form import SIGNS, SPACES, parse_number_form, without_signs
 from ..plain_letters import without_accents
 
 _CURRENCY_LIST = """
@@ -79,12 +80,12 @@ def infer_form(column_texts: ColumnTexts) -> str:
 
 def infer_date_form(column_texts: ColumnTexts) -> str:
     """Return the form that writes most of a column's dates as they are; empty for none."""
-    part, _, order = column_texts.read.partition(" of ")
-    seconds_per_number = 1 if part == DATE_AND_TIME else SECONDS_PER_DAY
+    order = column_texts.read.partition(" of ")[2]
+    seconds_per_number = SECONDS_PER_DAY // numbers_per_day_of_reading(column_texts.read)
     texts = sorted(set(column_texts.texts))
     tried = texts[:: max(1, len(texts) // MAX_TEXTS_TRIED)]
     numbers = {text: parse_cell_number(text, column_texts.read) for text in tried}
-    dates = {text: number for text, number in numbers.items() if number == number}
+    dates = {text: number for text, number in numbers.items() if not math.isnan(number)}
     candidates: dict[str, None] = {}
     for text in dates:
         candidates |= dict.fromkeys(_date_form_candidates(text, order))
@@ -210,11 +211,7 @@ def infer_number_form(column_texts: ColumnTexts) -> str:
     most = max(decimal_counts)
     decimals = decimal_sign + "0" * least + "#" * (most - least) if most else ""
     form = f"{before}1{thousands_sign}000{decimals}{after}"
-    try:
-        parse_number_form(form)
-    except InputError:
-        return ""
-    return "" if form == "1000" else form
+    return form if form != "1000" and _is_number_form(form) else ""
 
 
 def _signs_beside_digits(positive: Counter, negative: Counter) -> tuple[str, str]:
@@ -242,7 +239,7 @@ def find_unit(texts: Sequence[str]) -> str:
     if not matches or not all(matches):
         return ""
     pairs = {
-        (_without_signs(match["before"]), _without_signs(match["after"]))
+        (without_signs(match["before"]), without_signs(match["after"]))
         for match in matches
         if match
     }
@@ -256,12 +253,13 @@ def find_unit(texts: Sequence[str]) -> str:
     if not is_unit or (before.strip() and before.strip() not in CURRENCY_WORDS):
         return ""
     form = f"{before}1000{after}"
+    return form if _is_number_form(form) else ""
+
+
+def _is_number_form(text: str) -> bool:
+    """Return whether a schema may state a text as the form of numbers."""
     try:
-        parse_number_form(form)
+        parse_number_form(text)
     except InputError:
-        return ""
-    return form
-
-
-def _without_signs(text: str) -> str:
-    return "".join(character for character in text if character not in SIGNS)
+        return False
+    return True

@@ -13,6 +13,7 @@ from ...core.errors import InputError
 from ...core.types import Json, Texts, value_object
 from ..column import Column
 from ..column_readings import ANY_CASE, AS_WRITTEN, READINGS, casefold_text
+from ..editing.code_values import missing_codes_of
 from ..editing.merged_values import merge_stated_values
 from ..schema_json import COLUMN_KINDS, domain_from_json
 from .column_guess import DATE_COLUMN, TEXT_COLUMN, UNREADABLE_AS_MISSING
@@ -137,14 +138,13 @@ def repair_column(name: str, cells: pd.Series, entry: Any, fix: str) -> Json | N
             raise InputError(f"column {name!r}: {guess.exclusion_reason}; leave it out")
         return infer_guessed_entry(guess, cells)
     unreadable = entry.get("unreadable") == "missing"
-    codes = entry.get("missing_codes")
     inferred = _policies_of_entry(entry) | infer_column_from_data(
         name,
         cells,
         entry["kind"],
         reading,
         unreadable=unreadable,
-        missing_codes=codes if isinstance(codes, list) else (),
+        missing_codes=missing_codes_of(entry),
         form=_form_of_entry(name, entry, cells),
     )
     inferred = merge_stated_values(inferred)
@@ -154,9 +154,11 @@ def repair_column(name: str, cells: pd.Series, entry: Any, fix: str) -> Json | N
 
 def _form_of_entry(name: str, entry: Json, cells: pd.Series) -> str:
     """Return the form that an entry states, or the one guessed of a column that is so read."""
+    if entry.get("form"):
+        return str(entry["form"])
     guess = guess_column(name, cells)
     is_as_guessed = entry.get("read", AS_WRITTEN) == (guess.whole_date or guess.read)
-    return str(entry.get("form") or (guess.form if is_as_guessed else ""))
+    return guess.form if is_as_guessed else ""
 
 
 def _policies_of_entry(entry: Json) -> Json:

@@ -88,8 +88,7 @@ def round_bins(
     if _is_single_value(low, high) or not total > 0:
         return even_bins
     even_share = max_bin_share(numbers, counts, np.linspace(*bounds, bin_count + 1))
-    max_share = MAX_BIN_SHARE if total < MIN_ROWS_FOR_QUANTILES else MAX_EVEN_BIN_SHARE
-    if even_share <= max_share and not goal.by_quantiles:
+    if even_share <= _max_even_share(total) and not goal.by_quantiles:
         return even_bins
     target = goal.count
     if not goal.by_quantiles:
@@ -109,13 +108,17 @@ def better_edges(
 ) -> list[float]:
     """Return edges that follow the quantiles where they show more than even ones; else none."""
     even_share = max_bin_share(numbers, counts, even_edges)
-    is_small = counts.sum() < MIN_ROWS_FOR_QUANTILES
-    if even_share <= (MAX_BIN_SHARE if is_small else MAX_EVEN_BIN_SHARE):
+    if even_share <= _max_even_share(counts.sum()):
         return []
     bounds = float(even_edges[0]), float(even_edges[-1])
     edges = _quantile_edges(numbers, counts, bounds, round_between, TARGET_BIN_COUNT)
     is_better = len(edges) > 2 and max_bin_share(numbers, counts, np.array(edges)) <= even_share
     return edges if is_better else []
+
+
+def _max_even_share(rows: float) -> float:
+    """Return the share of so many rows in one of equal bins up to which these are kept."""
+    return MAX_BIN_SHARE if rows < MIN_ROWS_FOR_QUANTILES else MAX_EVEN_BIN_SHARE
 
 
 def max_bin_share(numbers: Array, counts: Array, edges: Array) -> float:

@@ -67,9 +67,8 @@ def order_on_scale(values: Collection[str]) -> list[str]:
 def _order_of_ranges(values: Collection[str]) -> list[str]:
     """Return ranges such as `5-9` and `65+` by where they begin; empty if some value is none."""
     matches = {value: RANGE_TEXT.fullmatch(value.casefold()) for value in values}
-    if not all(matches.values()) or not any(m and m["end"] for m in matches.values()):
-        return []
-    if not all(m and (m["end"] or m["below"]) for m in matches.values()):
+    are_ranges = all(m and (m["end"] or m["below"]) for m in matches.values())
+    if not are_ranges or not any(m and m["end"] for m in matches.values()):
         return []
     keys = {value: (float(m["first"]), not m["below"]) for value, m in matches.items() if m}
     return sorted(values, key=lambda value: (*keys[value], value))
@@ -79,9 +78,9 @@ def _order_of_ordinals(values: Collection[str]) -> list[str]:
     """Return texts such as `1st class` and `2nd class` by their number; empty if one has none."""
     matches = {value: ORDINAL_TEXT.fullmatch(value.casefold()) for value in values}
     keys = {value: int(match["first"]) for value, match in matches.items() if match}
-    return (
-        sorted(values, key=lambda value: (keys[value], value)) if len(keys) == len(values) else []
-    )
+    if len(keys) < len(matches):
+        return []
+    return sorted(values, key=lambda value: (keys[value], value))
 
 
 def _word(value: str) -> str:

@@ -153,7 +153,7 @@ def _draw_values(column: Column, position: int) -> list[int]:
         width=150,
         **options,
     )
-    return [] if first is None else constraint_choices.values_of_choice(column, first, last)
+    return [] if first is None else constraint_choices.codes_of_choice(column, first, last)
 
 
 def _apply_choice(
