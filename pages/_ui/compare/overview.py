@@ -87,8 +87,8 @@ def draw_settings(
 ) -> tuple[Workload, Callable[[float | None], PlannedSweep]]:
     """Draw the widgets of a comparison; return its workload and a function that plans it.
 
-    The function may be given an ε that is advised, to plan that one, too. Raises InputError for bad
-    choices.
+    The function may be given an ε that is promised, to plan that one, too. Raises InputError for
+    bad choices.
     """
     workload, query_texts = question_choice.choose_workload(table)
     kinds = tuple(st.session_state["questions"])
@@ -107,8 +107,8 @@ def draw_settings(
         )
         delta = parameter_widgets.delta_slider()
 
-    def plan_sweep(advised: float | None) -> PlannedSweep:
-        budgets = [Budget(float(v), delta) for v in sorted({*epsilons, advised} - {None})]
+    def plan_sweep(promised: float | None) -> PlannedSweep:
+        budgets = [Budget(float(v), delta) for v in sorted({*epsilons, promised} - {None})]
         task = question_choice.task_of_table(table, workload.domain.names, query_texts)
         compared = ComparedTask(
             task=task,
@@ -409,9 +409,8 @@ def _best_algorithm_summary(
     medians_at_epsilon = _medians_at_spoken_epsilon(medians, recommendation)
     best, *others = medians_at_epsilon.nsmallest(2, "error").itertuples()
     so_far = " so far" if sweep.is_provisional else ""
-    unit = measure.unit.partition(" (")[0]
     summary = f"Measured: at ε = {best.epsilon:g}, {ALGORITHM_TITLES[best.algorithm]} is best"
-    summary += f"{so_far}: {best.error:.2g} {unit}"
+    summary += f"{so_far}: {best.error:.2g} {measure.short_unit}"
     summary += "".join(
         f" ({ALGORITHM_TITLES[other.algorithm]}: {other.error:.2g})" for other in others
     )
