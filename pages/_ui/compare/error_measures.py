@@ -77,7 +77,7 @@ class ErrorMeasure:
         return "worst of the repeats" if self.is_need else "median of the repeats"
 
     def summarise(self, sweep: Sweep) -> pd.DataFrame:
-        """Return the error of the finished runs by algorithm and ε, as `summarise_by_epsilon`."""
+        """Return the error of each setting, an algorithm at an ε, as `summarise_by_epsilon`."""
         summary = summarise_by_epsilon(sweep.error_table(self.value_of_dot))
         return summary.assign(error=summary["high"]) if self.is_need else summary
 

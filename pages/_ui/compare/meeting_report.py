@@ -65,8 +65,8 @@ def render_report(table: Table, sweep: Sweep, measure: ErrorMeasure, advice: Adv
     """Return the whole report as HTML, with the error on its chart that `measure` measures."""
     if sweep.problem is None:
         return ""
-    medians = measure.summarise(sweep)
-    names = list(medians["algorithm"].unique())
+    setting_errors = measure.summarise(sweep)
+    names = list(setting_errors["algorithm"].unique())
     delta = sweep.planned_cases[0].budget.delta
     promises = _promises_by_budget(sweep)
     best_run, groups = _best_run_and_groups(sweep)
@@ -80,9 +80,9 @@ def render_report(table: Table, sweep: Sweep, measure: ErrorMeasure, advice: Adv
         decided=_decision_texts(table, sweep, advice.goal),
         recommended=recommendation_sentences(sweep, advice),
         measure=measure,
-        verdict=_verdict_lines(sweep, measure, medians),
+        verdict=_verdict_lines(sweep, measure, setting_errors),
         headline=misplaced_name(sweep.problem),
-        drawing=Markup(_drawing(sweep, measure, medians, advice.goal)),
+        drawing=Markup(_drawing(sweep, measure, setting_errors, advice.goal)),
         luck=luck_of_sample_text(sweep.problem.n),
         algorithms=[describe_algorithm(name) for name in names],
         suspicion=format_percent(EXAMPLE_SUSPICION),
@@ -144,13 +144,14 @@ def recommendation_sentences(sweep: Sweep, advice: Advice) -> list[str]:
 
 
 def _verdict_lines(
-    sweep: Sweep, measure: ErrorMeasure, medians: pd.DataFrame
+    sweep: Sweep, measure: ErrorMeasure, setting_errors: pd.DataFrame
 ) -> list[tuple[str, str, str, str]]:
     """Return a line per ε: the best algorithm, its error and its rows in a wrong cell."""
     lines = []
-    for best in step_frontier(medians).itertuples():
-        at_setting = medians[
-            (medians["algorithm"] == best.algorithm) & (medians["error"] == best.error)
+    for best in step_frontier(setting_errors).itertuples():
+        at_setting = setting_errors[
+            (setting_errors["algorithm"] == best.algorithm)
+            & (setting_errors["error"] == best.error)
         ]
         misplaced = sweep.median_error(
             "misplaced", str(best.algorithm), float(at_setting["epsilon"].iloc[0])
@@ -169,13 +170,15 @@ def _verdict_lines(
     return lines
 
 
-def _drawing(sweep: Sweep, measure: ErrorMeasure, medians: pd.DataFrame, goal: AccuracyGoal) -> str:
+def _drawing(
+    sweep: Sweep, measure: ErrorMeasure, setting_errors: pd.DataFrame, goal: AccuracyGoal
+) -> str:
     """Return the frontier as SVG, each algorithm as on the page."""
     levels = baseline_errors_in_hundredths(sweep, measure)
     if measure.is_need:
         levels = {f"within {format_tolerance(goal.tolerance)}": 100 * goal.tolerance} | levels
     return drawing.frontier_markup(
-        medians.assign(algorithm=medians["algorithm"].map(ALGORITHM_TITLES)),
+        setting_errors.assign(algorithm=setting_errors["algorithm"].map(ALGORITHM_TITLES)),
         levels,
         {ALGORITHM_TITLES[name]: style for name, style in ALGORITHM_STYLES.items()},
         title=measure.axis_title,
