@@ -98,7 +98,8 @@ def view_group(
         InputError: For a group whose tables have too many cells.
 
     """
-    released = _released_shares(release, domain, group)
+    tables = marginals_of_group(domain, group)
+    released = shares_by_column(release.answers(tables), tables, group)
     views = []
     for axis in range(len(domain.shape)):
         others = others_of(group, axis)
@@ -153,8 +154,3 @@ def marginals_of_group(domain: Domain, group: Group) -> Marginals:
             "choose bars of fewer columns"
         )
     return Marginals.over_axes(domain, axes_sets)
-
-
-def _released_shares(release: Release, domain: Domain, group: Group) -> list[Array]:
-    tables = marginals_of_group(domain, group)
-    return shares_by_column(release.answers(tables), tables, group)

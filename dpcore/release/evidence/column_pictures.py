@@ -1,5 +1,6 @@
 """Draw a release's columns as one small picture (SVG) for a card, from released numbers alone."""
 
+import math
 from collections.abc import Sequence
 
 from markupsafe import Markup
@@ -44,7 +45,7 @@ def draw_column_pictures(view: GroupView, domain: Domain, n: int, unit: str) -> 
 
     """
     columns = view.views[:MAX_PICTURES]
-    lines = -(-len(columns) // PICTURES_ACROSS)
+    lines = math.ceil(len(columns) / PICTURES_ACROSS)
     titles = _distinct_titles([domain.names[column.axis] for column in columns])
     pictures = Markup("").join(
         _picture(
@@ -129,7 +130,7 @@ def _shown_codes(column: ColumnView) -> list[int]:
 
 def _interval(column: ColumnView, code: int) -> tuple[float, float] | None:
     """Return the ends of one value's interval; None where nothing bounds it."""
-    if column.bounds is None or not column.bounds.low[code] >= 0:
+    if column.bounds is None or math.isnan(column.bounds.low[code]):
         return None
     return float(column.bounds.low[code]), float(column.bounds.high[code])
 

@@ -1,5 +1,6 @@
 """All columns at once, and a group by a click on their bars: real beside synthetic, or released."""
 
+import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -186,7 +187,7 @@ def finding(source: PanelSource, view: GroupView) -> str:
     size = view.released_size if view.real_size is None else view.real_size
     text = f"{group_name(view.group, source.domain)}: {source.n * size:,.0f} {source.unit}"
     bounds = view.size_bounds
-    if bounds is not None and not is_measured and bounds.low[0] == bounds.low[0]:
+    if bounds is not None and not is_measured and not math.isnan(bounds.low[0]):
         text += f" ({source.n * bounds.low[0]:,.0f} to {source.n * bounds.high[0]:,.0f})"
     if view.misplaced is not None:
         share = column_panels.format_share(view.misplaced)
