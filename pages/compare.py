@@ -79,10 +79,10 @@ with show_refusals():
     planned_result_count = len(sweep.outcomes)
     planned = plan_runs(promised)
     seconds = planned.forecast.seconds
-    is_new_advice = sweep.requested is None or sweep.advised_epsilon != promised
-    sweep.advised_epsilon = promised
+    is_new_promise = sweep.requested is None or sweep.promised_epsilon != promised
+    sweep.promised_epsilon = promised
     starts_unprompted = (
-        is_new_advice
+        is_new_promise
         and seconds < MAX_UNPROMPTED_SECONDS
         and not (table.uploaded or is_stakeholder_view())
     )

@@ -66,18 +66,18 @@ def association_interval(
 
     """
     shape = unbiased_answers.domain.shape_of(pair)
-    if min(shape) < 2 or pair not in unbiased_answers.part_slices:
-        return None
-    first, second = ((axis,) for axis in pair)
-    if not {first, second} <= unbiased_answers.part_slices.keys():
+    singles = [(axis,) for axis in pair]
+    if min(shape) < 2 or not {pair, *singles} <= unbiased_answers.part_slices.keys():
         return None
     table = unbiased_answers.table(pair)
+    noisy_margins = table.sum(axis=1), table.sum(axis=0)
+    margin_errors = [unbiased_answers.standard_error(axes) for axes in singles]
     margins = [
-        _bounded_margin(unbiased_answers, axes, margin)
-        for axes, margin in ((first, table.sum(axis=1)), (second, table.sum(axis=0)))
+        np.maximum(margin, max(error, 1e-9))
+        for margin, error in zip(noisy_margins, margin_errors, strict=True)
     ]
     weights = [1 / np.sqrt(margin) for margin in margins]
-    weighted = (table - np.outer(table.sum(axis=1), table.sum(axis=0))) * np.outer(*weights)
+    weighted = (table - np.outer(*noisy_margins)) * np.outer(*weights)
     variance = _interaction_variance(unbiased_answers, pair, margins)
     projections = [np.eye(k) - 1 / k for k in shape]
     factors = [w[:, None] * P * w for w, P in zip(weights, projections, strict=True)]
@@ -87,29 +87,16 @@ def association_interval(
     z = two_sided_quantile(check_level(level), laplace=unbiased_answers.laplace)
     half_width = z * math.sqrt(4 * linear + 2 * squared_trace)
     phi_squared = float((weighted**2).sum()) - trace
-    degrees = max(
-        min(
-            _present_count(unbiased_answers, axes, table.sum(axis=1 - i))
-            for i, axes in enumerate((first, second))
-        )
-        - 1,
-        1,
-    )
+    present_counts = [  # of values that some rows have, as far as the noisy margins show
+        int((margin > 3 * error).sum())
+        for margin, error in zip(noisy_margins, margin_errors, strict=True)
+    ]
+    degrees = max(min(present_counts) - 1, 1)
     value, low, high = (
         math.sqrt(min(max(end / degrees, 0.0), 1.0))
         for end in (phi_squared, phi_squared - half_width, phi_squared + half_width)
     )
     return Association(value, low, high)
-
-
-def _present_count(unbiased_answers: UnbiasedAnswers, axes: Axes, margin: Array) -> int:
-    """Return how many values of a column some rows have, as far as its noisy margin shows."""
-    return int((margin > 3 * unbiased_answers.standard_error(axes)).sum())
-
-
-def _bounded_margin(unbiased_answers: UnbiasedAnswers, axes: Axes, margin: Array) -> Array:
-    """Return a noisy margin, no share of which is smaller than its standard error."""
-    return np.maximum(margin, max(unbiased_answers.standard_error(axes), 1e-9))
 
 
 def _interaction_variance(

@@ -7,6 +7,7 @@ from functools import cached_property
 import numpy as np
 
 from ..core.errors import InputError
+from ..core.numbers import mean_if_complete
 from ..core.types import Array, Axes, by_name
 from ..models.releases import Release, UnbiasedAnswers
 from ..queries import Marginals
@@ -59,14 +60,12 @@ class GroupView:
 
     @property
     def misplaced(self) -> float | None:
-        """The mean share of the group's rows in a wrong cell, over columns not of the group."""
+        """The mean share of the group's rows in a wrong cell, over columns not of the group.
+
+        None where one of them is not known, or the group is of all columns.
+        """
         shares = [v.misplaced for v in self.views if v.axis not in self.group]
-        known_shares = [share for share in shares if share is not None]
-        return (
-            float(np.mean(known_shares))
-            if known_shares and len(known_shares) == len(shares)
-            else None
-        )
+        return mean_if_complete(shares) if shares else None
 
 
 def misplaced_share(released: Array, real: Array) -> float | None:
@@ -99,7 +98,8 @@ def view_group(
         InputError: For a group whose tables have too many cells.
 
     """
-    released = _released_shares(release, domain, group)
+    tables = marginals_of_group(domain, group)
+    released = shares_by_column(release.answers(tables), tables, group)
     views = []
     for axis in range(len(domain.shape)):
         others = others_of(group, axis)
@@ -154,8 +154,3 @@ def marginals_of_group(domain: Domain, group: Group) -> Marginals:
             "choose bars of fewer columns"
         )
     return Marginals.over_axes(domain, axes_sets)
-
-
-def _released_shares(release: Release, domain: Domain, group: Group) -> list[Array]:
-    tables = marginals_of_group(domain, group)
-    return shares_by_column(release.answers(tables), tables, group)

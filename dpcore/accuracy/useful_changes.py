@@ -23,20 +23,18 @@ class UsefulChanges:
     It reads no rows: columns, questions, the budget and the number of rows decide.
     """
 
-    def __init__(
-        self, algorithm: Algorithm, domain: Domain, problem: QueryRelease, queries: Sequence[str]
-    ) -> None:
+    def __init__(self, algorithm: Algorithm, problem: QueryRelease, queries: Sequence[str]) -> None:
         """Take what a run is about.
 
         Args:
             algorithm: The algorithm with its settings.
-            domain: The columns that are asked about.
-            problem: The problem, of which the number of rows and those of a person are kept.
+            problem: The problem, of which the columns and the numbers of rows, of all and of a
+                person, are kept.
             queries: The questions, as the command line writes them.
 
         """
         self._algorithm = algorithm
-        self._domain = domain
+        self._domain = problem.domain
         self._n = problem.n
         self._rows_per_person = problem.group
         self._queries = queries

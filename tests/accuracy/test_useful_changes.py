@@ -19,7 +19,7 @@ ORDERED = {"columns": COLUMNS, "constraints": [{"order": ["age", "hours"]}]}
 def search(n, queries, schema=None, name="gaussian_maxent"):
     domain = domain_from_json({"columns": COLUMNS} if schema is None else schema)
     workload, _ = read_queries(queries, domain)
-    return UsefulChanges(ALGORITHMS[name](), domain, QueryRelease(workload, n, 1), queries), domain
+    return UsefulChanges(ALGORITHMS[name](), QueryRelease(workload, n, 1), queries), domain
 
 
 @pytest.mark.parametrize(

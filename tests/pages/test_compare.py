@@ -368,7 +368,7 @@ def test_the_worst_column_pair_and_group_are_those_of_the_run_and_an_error_is_ta
     app = compared(("dpfw",), (0.1,), seeds=1, details="Where from")
     sweep = session(app).resources["sweep"]
     table = sample_table("berkeley")
-    run = berkeley("dpfw", sweep.advised_epsilon, 0)
+    run = berkeley("dpfw", sweep.promised_epsilon, 0)
     rows = table.encoded_rows(table.domain.names)
     domain = table.domain
 

@@ -1,5 +1,6 @@
 """Draw a release's columns as one small picture (SVG) for a card, from released numbers alone."""
 
+import math
 from collections.abc import Sequence
 
 from markupsafe import Markup
@@ -44,7 +45,7 @@ def draw_column_pictures(view: GroupView, domain: Domain, n: int, unit: str) -> 
 
     """
     columns = view.views[:MAX_PICTURES]
-    lines = -(-len(columns) // PICTURES_ACROSS)
+    lines = math.ceil(len(columns) / PICTURES_ACROSS)
     titles = _distinct_titles([domain.names[column.axis] for column in columns])
     pictures = Markup("").join(
         _picture(
@@ -70,11 +71,11 @@ def draw_column_pictures(view: GroupView, domain: Domain, n: int, unit: str) -> 
 
 def _distinct_titles(names: Sequence[str]) -> list[str]:
     """Return short names; those that would look alike are numbered."""
-    short_names = [shorten(name, NAME_CHARS) for name in names]
+    short_names = [_leave_middle_out(name, NAME_CHARS) for name in names]
     titles = list(short_names)
     for i, name in enumerate(names):
         if short_names.count(short_names[i]) > 1:
-            titles[i] = f"{shorten(name, NAME_CHARS - 5)} ({i + 1})"
+            titles[i] = f"{_leave_middle_out(name, NAME_CHARS - 5)} ({i + 1})"
     return titles
 
 
@@ -114,9 +115,9 @@ def _picture(
             )
             parts.append(whisker)
     label_y = y + BAR_TOP + BAR_HEIGHT + 14
-    parts.append(_text(x, label_y, shorten(labels[codes[0]], LABEL_CHARS)))
+    parts.append(_text(x, label_y, _leave_middle_out(labels[codes[0]], LABEL_CHARS)))
     if len(codes) > 1:
-        last = shorten(labels[codes[-1]], LABEL_CHARS)
+        last = _leave_middle_out(labels[codes[-1]], LABEL_CHARS)
         parts.append(_text(x + BAR_WIDTH, label_y, last, anchor="end"))
     return Markup("").join(parts)
 
@@ -129,7 +130,7 @@ def _shown_codes(column: ColumnView) -> list[int]:
 
 def _interval(column: ColumnView, code: int) -> tuple[float, float] | None:
     """Return the ends of one value's interval; None where nothing bounds it."""
-    if column.bounds is None or not column.bounds.low[code] >= 0:
+    if column.bounds is None or math.isnan(column.bounds.low[code]):
         return None
     return float(column.bounds.low[code]), float(column.bounds.high[code])
 
@@ -145,7 +146,7 @@ def _text(x: float, y: float, text: str, *, size: int = 12, anchor: str = "start
     return _TEXT.format(x=x, y=y, size=size, anchor=anchor, text=text)
 
 
-def shorten(text: str, max_chars: int) -> str:
+def _leave_middle_out(text: str, max_chars: int) -> str:
     """Return a text without its middle where it is long."""
     if len(text) <= max_chars:
         return text

@@ -3,7 +3,7 @@
 As in `column_panels`, names of columns travel as data alone.
 """
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from functools import cache
 from typing import Any
 
@@ -13,6 +13,7 @@ import pandas as pd
 from dpcore.accuracy.associations import WEAK_LINK
 
 from ..session import distinct_labels, printable_text
+from .column_panels import NARROW_SCREEN, data_free_spec
 
 MAX_MAPPED_COLUMNS = 40  # along a side
 MAP_SIZE = 280
@@ -60,12 +61,7 @@ def maps_spec() -> dict[str, Any]:
     chart = cells.facet(facet=side, columns=2, spacing=16)
     # each map with axes of its own: shared ones would need to know how many stand in a line
     chart = chart.resolve_axis(x="independent", y="independent")
-    spec = chart.to_dict(validate=False)
-    del spec["data"]
-    spec.pop("config", None)
-    spec["usermeta"] = {"embedOptions": {"renderer": "svg"}}
-    spec["columns"] = {"signal": "windowSize()[0] < 900 ? 1 : 2"}
-    return spec
+    return data_free_spec(chart, f"windowSize()[0] < {NARROW_SCREEN} ? 1 : 2")
 
 
 def maps_frame(
@@ -73,7 +69,7 @@ def maps_frame(
     pairs: Sequence[tuple[int, int]],
     links_by_map: dict[str, np.ndarray],
     pair_texts: Sequence[str],
-    lost: Sequence[int],
+    lost: Collection[int],
 ) -> pd.DataFrame:
     """Return the data of the maps: one row a pair and map.
 
@@ -105,7 +101,7 @@ def maps_frame(
                     "link": float(links[at]),
                     "text": pair_texts[at],
                     "weak": bool(links[at] < WEAK_LINK),
-                    "lost": at in set(lost),
+                    "lost": at in lost,
                 }
             )
     return pd.DataFrame(rows)

@@ -15,6 +15,7 @@ import pandas as pd
 
 from dpcore import Domain
 from dpcore.accuracy.column_views import ColumnView, GroupView
+from dpcore.core.numbers import format_percentage_points
 
 from ..session import distinct_labels, printable_text
 
@@ -95,11 +96,19 @@ def panels_spec(*, with_real: bool, with_sidebar: bool) -> dict[str, Any]:
         .facet(facet=panel, columns=6, spacing={"row": 24, "column": 8})
         .resolve_scale(y="independent")
     )
+    return data_free_spec(chart, _columns_signal(with_sidebar=with_sidebar))
+
+
+def data_free_spec(chart: Any, columns_signal: str) -> dict[str, Any]:
+    """Return an Altair chart of facets as Vega-Lite without its data and theme, drawn as SVG.
+
+    `columns_signal` is an expression of how many facets stand beside each other.
+    """
     spec = chart.to_dict(validate=False)
     del spec["data"]
     spec.pop("config", None)
     spec["usermeta"] = {"embedOptions": {"renderer": "svg"}}
-    spec["columns"] = {"signal": _columns_signal(with_sidebar=with_sidebar)}
+    spec["columns"] = {"signal": columns_signal}
     return spec
 
 
@@ -226,4 +235,4 @@ def _bar_text(rows: float, low: float, high: float, unit: str, series: str) -> s
 
 def format_share(share: float) -> str:
     """Return a share of rows in a wrong cell in percent, to two significant digits."""
-    return f"{float(f'{100 * share:.2g}'):g}%"
+    return f"{format_percentage_points(share)}%"

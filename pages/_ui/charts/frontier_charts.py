@@ -94,7 +94,7 @@ def log_ticks(is_narrow: bool) -> dict[str, Any]:
 
 def frontier_chart(
     runs: pd.DataFrame,
-    medians: pd.DataFrame,
+    setting_errors: pd.DataFrame,
     levels: Mapping[str, float],
     styles: Mapping[str, Mapping[str, str]],
     *,
@@ -106,17 +106,17 @@ def frontier_chart(
     target_error: float | None = None,
     star: Star | None = None,
 ) -> go.Figure:
-    """Return a chart of error against ε: a dot per run, and each algorithm's medians and band.
+    """Return a chart of error against ε: a dot per run, and each algorithm's line and band.
 
-    The band holds all runs of the algorithm. `levels` are horizontal lines, `curves` other ones, by
-    their names. A dot's customdata is (algorithm, ε, seed). Algorithms are called by their
-    `titles`.
-    The axis is for all ε in `planned_epsilons`; what lies below the level `target_error` is good
-    enough. The `star` is on its line, in the line's colour. A curve is dashed in the colour of the
-    algorithm that `algorithm_by_curve` names for it. Every line carries its name at its end.
+    The line goes through the errors of its settings, the band holds all its runs. `levels` are
+    horizontal lines, `curves` other ones, by their names. A dot's customdata is (algorithm, ε,
+    seed). Algorithms are called by their `titles`. The axis is for all ε in `planned_epsilons`;
+    what lies below the level `target_error` is good enough. The `star` is on its line, in the
+    line's colour. A curve is dashed in the colour of the algorithm that `algorithm_by_curve` names
+    for it. Every line carries its name at its end.
     """
     figure = go.Figure()
-    _add_algorithms(figure, runs, medians, styles, titles)
+    _add_algorithms(figure, runs, setting_errors, styles, titles)
     epsilon_range = [min(planned_epsilons) / 1.15, max(planned_epsilons) * 1.04]
     _add_levels(figure, levels, epsilon_range)
     _add_curves(figure, curves, algorithm_by_curve, styles)
@@ -159,41 +159,41 @@ def _set_error_axis(figure: go.Figure, title: str, low_error: float, high_error:
 def _add_algorithms(
     figure: go.Figure,
     runs: pd.DataFrame,
-    medians: pd.DataFrame,
+    setting_errors: pd.DataFrame,
     styles: Mapping[str, Mapping[str, str]],
     titles: Mapping[str, str],
 ) -> None:
     """Draw all algorithms, with bands as long as they are few."""
     draws_bands = runs["algorithm"].nunique() <= MAX_BANDS
     for name, algorithm_runs in runs.groupby("algorithm", sort=False):
-        algorithm_medians = medians[medians["algorithm"] == name]
+        algorithm_errors = setting_errors[setting_errors["algorithm"] == name]
         label = escape_figure_text(titles[str(name)])
         _add_algorithm(
-            figure, algorithm_runs, algorithm_medians, label, styles[str(name)], draws_bands
+            figure, algorithm_runs, algorithm_errors, label, styles[str(name)], draws_bands
         )
 
 
 def _add_algorithm(
     figure: go.Figure,
     runs: pd.DataFrame,
-    medians: pd.DataFrame,
+    setting_errors: pd.DataFrame,
     label: str,
     style: Mapping[str, str],
     draws_band: bool,
 ) -> None:
-    """Draw one algorithm: a dot a run, a line of medians, and the band of all runs."""
+    """Draw one algorithm: a dot a run, a line of its settings' errors, and the band of all runs."""
     if draws_band:
         add_band(
             figure,
-            medians["epsilon"],
-            medians["low"],
-            medians["high"],
+            setting_errors["epsilon"],
+            setting_errors["low"],
+            setting_errors["high"],
             style["color"],
             showlegend=False,
         )
     figure.add_scatter(
-        x=medians["epsilon"],
-        y=medians["error"],
+        x=setting_errors["epsilon"],
+        y=setting_errors["error"],
         mode="lines",
         line=line_style(style),
         name=label,

@@ -18,7 +18,7 @@ TEMPLATE_FILE = Path(__file__).with_name("frontier.svg")
 
 
 def frontier_markup(
-    medians: pd.DataFrame,
+    setting_errors: pd.DataFrame,
     floors: Mapping[str, float],
     styles: Mapping[str, Mapping[str, str]],
     *,
@@ -30,7 +30,7 @@ def frontier_markup(
     Both axes are logarithmic. The baselines `floors` are horizontal lines. `title` says what the
     drawing shows to who cannot see it; `unit` is that of the errors.
     """
-    drawable = medians[medians["error"] > 0]
+    drawable = setting_errors[setting_errors["error"] > 0]
     if not len(drawable):
         return "<p>No error is above zero: nothing to draw on a logarithmic axis.</p>"
     positive_floors = {
@@ -49,8 +49,8 @@ def frontier_markup(
         "budgets": budgets,
         "errors": [s for s in steps if low <= s <= high],
         "lines": [
-            (name, styles[str(name)], algorithm_medians[["epsilon", "error"]].to_numpy())
-            for name, algorithm_medians in drawable.groupby("algorithm", sort=False)
+            (name, styles[str(name)], algorithm_errors[["epsilon", "error"]].to_numpy())
+            for name, algorithm_errors in drawable.groupby("algorithm", sort=False)
         ],
         "across": _log_scale(budgets[0] / 1.2, budgets[-1] * 1.2, 70, 500),
         "up": _log_scale(low, high, 352, 16),

@@ -11,7 +11,7 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from dpcore import QueryRelease
-from dpcore.core.numbers import unit_noun
+from dpcore.core.numbers import mean_if_complete, unit_noun
 from dpcore.core.types import Array, by_name
 from dpcore.evaluation.error_diagnosis import Baseline
 from dpcore.evaluation.run import Comparison, subgroup_errors
@@ -67,12 +67,17 @@ class ErrorMeasure:
         return f"{self.name}, {self.unit}"
 
     @property
+    def short_unit(self) -> str:
+        """The unit without what it comes to, in parentheses, as a number is followed by it."""
+        return self.unit.partition(" (")[0]
+
+    @property
     def repeat_text(self) -> str:
         """Which of the repeats counts, in words."""
         return "worst of the repeats" if self.is_need else "median of the repeats"
 
     def summarise(self, sweep: Sweep) -> pd.DataFrame:
-        """Return the error of the finished runs by algorithm and ε, as `summarise_by_epsilon`."""
+        """Return the error of each setting, an algorithm at an ε, as `summarise_by_epsilon`."""
         summary = summarise_by_epsilon(sweep.error_table(self.value_of_dot))
         return summary.assign(error=summary["high"]) if self.is_need else summary
 
@@ -81,8 +86,9 @@ class ErrorMeasure:
         if self.error_name is not None:
             error = getattr(baseline.errors, self.error_name)
         elif self.error_of_answers is not None:
-            errors = [self.error_of_answers(answers) for answers in baseline.answers]
-            error = None if None in errors else float(np.mean(errors))  # type: ignore[arg-type]
+            error = mean_if_complete(
+                [self.error_of_answers(answers) for answers in baseline.answers]
+            )
         else:
             error = None
         return None if error is None else 100 * error

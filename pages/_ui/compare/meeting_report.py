@@ -47,7 +47,6 @@ from .verdict import Advice, format_misplaced, measured_errors_text, verdict_tex
 def draw_download(table: Table, sweep: Sweep, measure: ErrorMeasure, advice: Advice) -> None:
     """Draw the report's download button; the report is written when it is pressed."""
     draw_heading("Take it to a meeting", Provenance.REAL_DATA)
-    has_finished_run = any(d.point.state == "done" for d in sweep.planned_outcomes)
     st.download_button(
         "One-page report (HTML)",
         lambda: render_report(table, sweep, measure, advice),
@@ -55,7 +54,7 @@ def draw_download(table: Table, sweep: Sweep, measure: ErrorMeasure, advice: Adv
         "text/html",
         icon=":material/description:",
         on_click="ignore",
-        disabled=not has_finished_run,
+        disabled=not sweep.finished_runs,
         help="What was decided and is recommended, the chart, groups and what ε means; opens "
         "anywhere, prints on A4.",
     )
@@ -66,9 +65,9 @@ def render_report(table: Table, sweep: Sweep, measure: ErrorMeasure, advice: Adv
     """Return the whole report as HTML, with the error on its chart that `measure` measures."""
     if sweep.problem is None:
         return ""
-    medians = measure.summarise(sweep)
-    names = list(medians["algorithm"].unique())
-    delta = sweep.planned_outcomes[0].point.delta
+    setting_errors = measure.summarise(sweep)
+    names = list(setting_errors["algorithm"].unique())
+    delta = sweep.planned_cases[0].budget.delta
     promises = _promises_by_budget(sweep)
     best_run, groups = _best_run_and_groups(sweep)
     today = datetime.datetime.now(datetime.UTC)
@@ -81,9 +80,9 @@ def render_report(table: Table, sweep: Sweep, measure: ErrorMeasure, advice: Adv
         decided=_decision_texts(table, sweep, advice.goal),
         recommended=recommendation_sentences(sweep, advice),
         measure=measure,
-        verdict=_verdict_lines(sweep, measure, medians),
+        verdict=_verdict_lines(sweep, measure, setting_errors),
         headline=misplaced_name(sweep.problem),
-        drawing=Markup(_drawing(sweep, measure, medians, advice.goal)),
+        drawing=Markup(_drawing(sweep, measure, setting_errors, advice.goal)),
         luck=luck_of_sample_text(sweep.problem.n),
         algorithms=[describe_algorithm(name) for name in names],
         suspicion=format_percent(EXAMPLE_SUSPICION),
@@ -100,21 +99,20 @@ def render_report(table: Table, sweep: Sweep, measure: ErrorMeasure, advice: Adv
 def _decision_texts(table: Table, sweep: Sweep, goal: AccuracyGoal) -> dict[str, str]:
     """Return what was decided before the runs, by its name."""
     problem = sweep.problem
-    points = [dot.point for dot in sweep.planned_outcomes]
-    done_points = [point for point in points if point.state == "done"]
-    names = dict.fromkeys(ALGORITHM_TITLES[point.algorithm] for point in done_points)
+    points = [dot.point for dot in sweep.finished_runs]
+    names = dict.fromkeys(ALGORITHM_TITLES[point.algorithm] for point in points)
     return {
         "Near enough": f"{goal.needed_text(problem.workload)} within "
         f"{format_tolerance(goal.tolerance)} in {format_release_share(goal.share)}",
         "Columns": ", ".join(map(printable_text, problem.domain.names)),
         "Questions": f"{problem.workload.m:,}: {sweep.question_kinds}",
         "Protected": table.unit.description,
-        "Failure probability (δ)": format_short_number(points[0].delta),
+        "Failure probability (δ)": format_short_number(sweep.planned_cases[0].budget.delta),
         "Algorithms tried": ", ".join(names),
         "Budgets tried (ε)": ", ".join(
-            f"{epsilon:g}" for epsilon in sorted({point.epsilon for point in done_points})
+            f"{epsilon:g}" for epsilon in sorted({point.epsilon for point in points})
         ),
-        "Repeats": str(len({point.seed for point in done_points})),
+        "Repeats": str(len({point.seed for point in points})),
     }
 
 
@@ -126,7 +124,6 @@ def recommendation_sentences(sweep: Sweep, advice: Advice) -> list[str]:
     ).replace("★ ", "")
     if recommendation is None or sweep.problem is None:
         return [f"{verdict}."]
-    problem = sweep.problem
     name = recommendation.algorithm_name
     sentences = [f"{verdict}."]
     if not recommendation.meets_goal:
@@ -140,20 +137,21 @@ def recommendation_sentences(sweep: Sweep, advice: Advice) -> list[str]:
     if middle_run is not None:
         sentences.append(f"Measured there: {measured_errors_text(sweep, middle_run)}.")
     budget = Budget(recommendation.epsilon, sweep.planned_cases[0].budget.delta)
-    split = None if sweep.trial is None else sweep.trial.split_budget(budget)
-    promise = promise_of(build_from_texts(ALGORITHMS[name], {}), problem, budget, split)
+    algorithm = build_from_texts(ALGORITHMS[name], {})
+    promise = promise_of(algorithm, sweep.problem, budget, sweep.split_budget(budget))
     sentences.append(f"{' '.join(guess_tile_texts(promise.max_guess_probability()))}.")
     return sentences
 
 
 def _verdict_lines(
-    sweep: Sweep, measure: ErrorMeasure, medians: pd.DataFrame
+    sweep: Sweep, measure: ErrorMeasure, setting_errors: pd.DataFrame
 ) -> list[tuple[str, str, str, str]]:
     """Return a line per ε: the best algorithm, its error and its rows in a wrong cell."""
     lines = []
-    for best in step_frontier(medians).itertuples():
-        at_setting = medians[
-            (medians["algorithm"] == best.algorithm) & (medians["error"] == best.error)
+    for best in step_frontier(setting_errors).itertuples():
+        at_setting = setting_errors[
+            (setting_errors["algorithm"] == best.algorithm)
+            & (setting_errors["error"] == best.error)
         ]
         misplaced = sweep.median_error(
             "misplaced", str(best.algorithm), float(at_setting["epsilon"].iloc[0])
@@ -161,25 +159,26 @@ def _verdict_lines(
         misplaced_text = ""
         if misplaced is not None:
             misplaced_text = format_misplaced(misplaced, sweep.problem)
-        unit = measure.unit.partition(" (")[0]
         lines.append(
             (
                 f"ε = {best.epsilon:g}",
                 ALGORITHM_TITLES[best.algorithm],
-                f"{best.error:.2g} {unit}",
+                f"{best.error:.2g} {measure.short_unit}",
                 misplaced_text,
             )
         )
     return lines
 
 
-def _drawing(sweep: Sweep, measure: ErrorMeasure, medians: pd.DataFrame, goal: AccuracyGoal) -> str:
+def _drawing(
+    sweep: Sweep, measure: ErrorMeasure, setting_errors: pd.DataFrame, goal: AccuracyGoal
+) -> str:
     """Return the frontier as SVG, each algorithm as on the page."""
     levels = baseline_errors_in_hundredths(sweep, measure)
     if measure.is_need:
         levels = {f"within {format_tolerance(goal.tolerance)}": 100 * goal.tolerance} | levels
     return drawing.frontier_markup(
-        medians.assign(algorithm=medians["algorithm"].map(ALGORITHM_TITLES)),
+        setting_errors.assign(algorithm=setting_errors["algorithm"].map(ALGORITHM_TITLES)),
         levels,
         {ALGORITHM_TITLES[name]: style for name, style in ALGORITHM_STYLES.items()},
         title=measure.axis_title,
@@ -193,12 +192,12 @@ def _promises_by_budget(sweep: Sweep) -> dict[tuple[float, str], Promise]:
     It is computed as on the other pages.
     """
     problem = sweep.problem
-    finished_keys = {d.point.key for d in sweep.planned_outcomes if d.point.state == "done"}
+    finished_keys = {dot.point.key for dot in sweep.finished_runs}
     promises: dict[tuple[float, str], Promise] = {}
     for case in sweep.planned_cases:
         budget_and_title = case.budget.epsilon, ALGORITHM_TITLES[case.name]
         if case.key in finished_keys and budget_and_title not in promises:
-            split = None if sweep.trial is None else sweep.trial.split_budget(case.budget)
+            split = sweep.split_budget(case.budget)
             promises[budget_and_title] = promise_of(case.algorithm, problem, case.budget, split)
     return promises
 

@@ -87,8 +87,8 @@ def draw_settings(
 ) -> tuple[Workload, Callable[[float | None], PlannedSweep]]:
     """Draw the widgets of a comparison; return its workload and a function that plans it.
 
-    The function may be given an ε that is advised, to plan that one, too. Raises InputError for bad
-    choices.
+    The function may be given an ε that is promised, to plan that one, too. Raises InputError for
+    bad choices.
     """
     workload, query_texts = question_choice.choose_workload(table)
     kinds = tuple(st.session_state["questions"])
@@ -107,8 +107,8 @@ def draw_settings(
         )
         delta = parameter_widgets.delta_slider()
 
-    def plan_sweep(advised: float | None) -> PlannedSweep:
-        budgets = [Budget(float(v), delta) for v in sorted({*epsilons, advised} - {None})]
+    def plan_sweep(promised: float | None) -> PlannedSweep:
+        budgets = [Budget(float(v), delta) for v in sorted({*epsilons, promised} - {None})]
         task = question_choice.task_of_table(table, workload.domain.names, query_texts)
         compared = ComparedTask(
             task=task,
@@ -226,22 +226,22 @@ def draw_frontier(
     near enough, and the error that noise alone promises.
     """
     dots = sweep.error_table(measure.value_of_dot)
-    medians = measure.summarise(sweep)
-    if not len(medians):
+    setting_errors = measure.summarise(sweep)
+    if not len(setting_errors):
         st.info("No finished run has this error yet.")
         return None
-    least_errors = unbiased_limit.least_errors_by_epsilon(sweep, medians)
-    lines = _choose_lines(sweep, measure, medians, settings_container)
+    least_errors = unbiased_limit.least_errors_by_epsilon(sweep, setting_errors)
+    lines = _choose_lines(sweep, measure, setting_errors, settings_container)
     if measure.is_need:
         _add_goal(lines, advice, sweep)
-    lines.star = _star(advice, medians, lines)
+    lines.star = _star(advice, setting_errors, lines)
     if other_table is not None:
         _add_other_table(lines, measure, *other_table)
     if measure.error_name == "rmse" and not measure.population:
         lines.curves |= unbiased_limit.limit_curve(least_errors)
     figure = frontier_charts.frontier_chart(
         dots.dropna(subset=["error"]),
-        medians,
+        setting_errors,
         lines.levels,
         ALGORITHM_STYLES,
         title=measure.axis_title,
@@ -252,11 +252,11 @@ def draw_frontier(
         star=lines.star,
         algorithm_by_curve=lines.algorithm_by_curve,
     )
-    summary = _best_algorithm_summary(sweep, measure, medians, advice.recommendation)
+    summary = _best_algorithm_summary(sweep, measure, setting_errors, advice.recommendation)
     clicked_dot = _draw_clickable_frontier(figure, summary, sweep)
     draw_chart_footer(summary, run_table(dots), "frontier")
-    notes = lines.notes | _sample_notes(sweep, medians, advice.recommendation)
-    draw_line_key(list(medians["algorithm"].unique()), notes)
+    notes = lines.notes | _sample_notes(sweep, setting_errors, advice.recommendation)
+    draw_line_key(list(setting_errors["algorithm"].unique()), notes)
     with settings_container:
         unbiased_limit.draw_limit_summary(sweep, least_errors)
     return clicked_dot
@@ -284,7 +284,7 @@ def _planned_epsilons(sweep: Sweep) -> list[float]:
 def _choose_lines(
     sweep: Sweep,
     measure: ErrorMeasure,
-    medians: pd.DataFrame,
+    setting_errors: pd.DataFrame,
     settings_container: DeltaGenerator,
 ) -> _FrontierLines:
     """Draw the widgets of the lines to compare with; return the chosen ones."""
@@ -296,7 +296,7 @@ def _choose_lines(
             key="lines",
             bind="query-params",
         )
-        curves, algorithm_by_curve = theory_curves.choose_theory_curve(sweep, medians)
+        curves, algorithm_by_curve = theory_curves.choose_theory_curve(sweep, setting_errors)
     baseline_levels = baseline_errors_in_hundredths(sweep, measure)
     levels = {
         f"{name}: {floor:.2g}{NOISE_BELOW_TEXTS.get(name, '')}": floor
@@ -343,7 +343,7 @@ def _add_goal(lines: _FrontierLines, advice: Advice, sweep: Sweep) -> None:
 
 
 def _star(
-    advice: Advice, medians: pd.DataFrame, lines: _FrontierLines
+    advice: Advice, setting_errors: pd.DataFrame, lines: _FrontierLines
 ) -> frontier_charts.Star | None:
     """Return the mark of the recommended setting, on the line it belongs to; None without one.
 
@@ -359,8 +359,9 @@ def _star(
         if is_recommended.any():
             error = float(errors[is_recommended][0])
             return frontier_charts.Star(recommendation.epsilon, error, name)
-    at_setting = medians[
-        (medians["algorithm"] == name) & (medians["epsilon"] == recommendation.epsilon)
+    at_setting = setting_errors[
+        (setting_errors["algorithm"] == name)
+        & (setting_errors["epsilon"] == recommendation.epsilon)
     ]
     if not len(at_setting):
         return None
@@ -402,38 +403,37 @@ def _draw_clickable_frontier(figure: go.Figure, summary: str, sweep: Sweep) -> D
 def _best_algorithm_summary(
     sweep: Sweep,
     measure: ErrorMeasure,
-    medians: pd.DataFrame,
+    setting_errors: pd.DataFrame,
     recommendation: Recommendation | None,
 ) -> str:
     """Return a sentence on the best algorithm and the next one at the ε that is spoken of."""
-    medians_at_epsilon = _medians_at_spoken_epsilon(medians, recommendation)
-    best, *others = medians_at_epsilon.nsmallest(2, "error").itertuples()
+    errors_at_epsilon = _errors_at_spoken_epsilon(setting_errors, recommendation)
+    best, *others = errors_at_epsilon.nsmallest(2, "error").itertuples()
     so_far = " so far" if sweep.is_provisional else ""
-    unit = measure.unit.partition(" (")[0]
     summary = f"Measured: at ε = {best.epsilon:g}, {ALGORITHM_TITLES[best.algorithm]} is best"
-    summary += f"{so_far}: {best.error:.2g} {unit}"
+    summary += f"{so_far}: {best.error:.2g} {measure.short_unit}"
     summary += "".join(
         f" ({ALGORITHM_TITLES[other.algorithm]}: {other.error:.2g})" for other in others
     )
     return f"{summary}."
 
 
-def _medians_at_spoken_epsilon(
-    medians: pd.DataFrame, recommendation: Recommendation | None
+def _errors_at_spoken_epsilon(
+    setting_errors: pd.DataFrame, recommendation: Recommendation | None
 ) -> pd.DataFrame:
     """Return the errors at the recommended ε, or at the largest if that was not tried."""
-    epsilon = medians["epsilon"].max()
-    if recommendation is not None and recommendation.epsilon in set(medians["epsilon"]):
+    epsilon = setting_errors["epsilon"].max()
+    if recommendation is not None and recommendation.epsilon in set(setting_errors["epsilon"]):
         epsilon = recommendation.epsilon
-    return medians[medians["epsilon"] == epsilon]
+    return setting_errors[setting_errors["epsilon"] == epsilon]
 
 
 def _sample_notes(
-    sweep: Sweep, medians: pd.DataFrame, recommendation: Recommendation | None
+    sweep: Sweep, setting_errors: pd.DataFrame, recommendation: Recommendation | None
 ) -> dict[str, str]:
     """Return which sample is as exact as the best setting, over all queries, where it is known."""
-    medians_at_epsilon = _medians_at_spoken_epsilon(medians, recommendation)
-    best = next(medians_at_epsilon.nsmallest(1, "error").itertuples())
+    errors_at_epsilon = _errors_at_spoken_epsilon(setting_errors, recommendation)
+    best = next(errors_at_epsilon.nsmallest(1, "error").itertuples())
     sample_share = sweep.median_error("as_exact_as_sample", str(best.algorithm), best.epsilon)
     if sample_share is None or sweep.problem is None:
         return {}
@@ -507,10 +507,10 @@ def baseline_errors_in_hundredths(sweep: Sweep, measure: ErrorMeasure) -> dict[s
 def draw_regrets(sweep: Sweep, measure: ErrorMeasure) -> None:
     """Draw a table of each algorithm's error as a multiple of the best error at the same ε."""
     draw_heading("How much worse are the other algorithms?", Provenance.REAL_DATA)
-    medians = measure.summarise(sweep)
-    if not len(medians):
+    setting_errors = measure.summarise(sweep)
+    if not len(setting_errors):
         return
-    table = regret_table(medians)
+    table = regret_table(setting_errors)
     table["memory"] = [format_bytes(float(size)) for size in pd.to_numeric(table["memory"])]
     table_view = table.rename(
         columns={c: f"ε = {c:g}" for c in table.columns if not isinstance(c, str)}

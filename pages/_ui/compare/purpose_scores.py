@@ -102,9 +102,9 @@ class TaskScoreRuns(CaseRuns[Dot]):
 
         Its columns are purpose, unit, epsilon, value, real, sample, nothing.
         """
-        done = [dot.point for dot in self.planned_outcomes if dot.point.state == "done"]
+        points = [dot.point for dot in self.finished_runs]
         return pd.DataFrame(
-            [{"epsilon": p.epsilon, **served} for p in done for served in p.errors.values()]
+            [{"epsilon": p.epsilon, **served} for p in points for served in p.errors.values()]
         )  # type: ignore[dict-item]
 
 

@@ -10,6 +10,7 @@ import streamlit as st
 
 from dpcore import ALGORITHMS, Budget, InputError, Marginals, QueryRelease, Rows
 from dpcore.algorithms import Algorithm, algorithms_for_problem
+from dpcore.algorithms.schema_measurement.split_budget import SplitBudget
 from dpcore.core.types import Texts, frozen
 from dpcore.evaluation.experiment import ExperimentGrid, QueryTask
 from dpcore.evaluation.run import pairs_with_column
@@ -26,9 +27,8 @@ from .accuracy_goal import AccuracyGoal
 ALGORITHM_TITLES = {name: algorithm_nickname(cls.about.title) for name, cls in ALGORITHMS.items()}
 # The colour, mark and dash of each algorithm, on every chart and in every report.
 ALGORITHM_STYLES = series_styles(list(algorithms_for_problem(QueryRelease)))
-MAX_PAIR_ANSWERS = (
-    200_000  # answers of one run on all pairs that are kept beside those of its questions
-)
+# answers of one run on all pairs that are kept beside those of its questions
+MAX_PAIR_ANSWERS = 200_000
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -54,9 +54,9 @@ class ComparedTask:
 
 @frozen
 class Dot:
-    """Run on the frontier chart: its sweep point, its answers (m,) and those on all pairs.
+    """Run on the frontier chart: its sweep point, its answers (m,), those on all pairs of columns.
 
-    The last are its answers on all pairs of columns.
+    None for answers that are not known or too many to keep.
     """
 
     point: SweepPoint
@@ -76,10 +76,9 @@ class Sweep(CaseRuns[Dot]):
     real_pair_answers: np.ndarray | None = None
     # Kept here and not in the session: a report is written when nobody's page is drawn.
     baselines: dict[str, Any] | None = None
-    advised_epsilon: float | None = None  # the ε that the page speaks of
-    trial: SchemaTrial | None = (
-        None  # that measured the schema, in which case the algorithms have the rest of each budget
-    )
+    promised_epsilon: float | None = None  # the smallest that promises what is needed
+    # that measured the schema, in which case the algorithms have the rest of each budget
+    trial: SchemaTrial | None = None
     # what all tabs found, for a public sample
     shared_dots: dict[Any, Dot] = field(default_factory=dict)
 
@@ -121,8 +120,11 @@ class Sweep(CaseRuns[Dot]):
 
     def make_spec(self, case: Case) -> JobSpec:
         """Return the job of one run, with what the schema leaves of its budget."""
-        split = None if self.trial is None else self.trial.split_budget(case.budget)
-        return replace(super().make_spec(case), split=split)
+        return replace(super().make_spec(case), split=self.split_budget(case.budget))
+
+    def split_budget(self, budget: Budget) -> SplitBudget | None:
+        """Return how a budget is split with the schema; None where the schema is not measured."""
+        return None if self.trial is None else self.trial.split_budget(budget)
 
     def extra_run_job(self, algorithm: Algorithm, budget: Budget, seed: int) -> JobSpec:
         """Return the pool job for one more run of the same problem."""
@@ -158,38 +160,36 @@ class Sweep(CaseRuns[Dot]):
         """Whether a planned run is unfinished or has not begun, so that the best may change."""
         return len(self.planned_outcomes) < len(self.planned_cases)
 
+    def _runs_at(self, algorithm: str, epsilon: float) -> list[Dot]:
+        """Return the finished runs of one setting."""
+        return [
+            dot
+            for dot in self.finished_runs
+            if (dot.point.algorithm, dot.point.epsilon) == (algorithm, epsilon)
+        ]
+
     def median_error(self, error_name: str, algorithm: str, epsilon: float) -> float | None:
         """Return the median over repeats of the named error at one setting; None without runs."""
-        errors = [
-            dot.point.errors[error_name]
-            for dot in self.planned_outcomes
-            if dot.point.state == "done"
-            and (dot.point.algorithm, dot.point.epsilon) == (algorithm, epsilon)
-        ]
+        errors = [dot.point.errors[error_name] for dot in self._runs_at(algorithm, epsilon)]
         return None if not errors or None in errors else float(np.median(errors))
 
     def middle_run(self, algorithm: str, epsilon: float) -> Dot | None:
         """Return the run of a setting whose largest error is the median; None without runs."""
-        runs = [
-            dot
-            for dot in self.planned_outcomes
-            if dot.point.state == "done"
-            and (dot.point.algorithm, dot.point.epsilon) == (algorithm, epsilon)
-        ]
-        runs.sort(key=lambda dot: dot.point.errors["largest"] or 0.0)
+        runs = sorted(
+            self._runs_at(algorithm, epsilon), key=lambda dot: dot.point.errors["largest"] or 0.0
+        )
         return runs[(len(runs) - 1) // 2] if runs else None
 
     @property
     def best_dot(self) -> Dot | None:
-        """The run with the smallest largest error at the ε that is advised, else at the largest."""
-        done = [d for d in self.planned_outcomes if d.point.state == "done"]
+        """The run with the smallest largest error at the promised ε, else at the largest."""
         epsilon = max(
-            (d.point.epsilon for d in done),
-            key=lambda e: (e == self.advised_epsilon, e),
+            (dot.point.epsilon for dot in self.finished_runs),
+            key=lambda e: (e == self.promised_epsilon, e),
             default=0.0,
         )
-        candidates = (d for d in done if d.point.epsilon == epsilon)
-        return min(candidates, key=lambda d: d.point.errors["largest"] or 0, default=None)
+        candidates = (dot for dot in self.finished_runs if dot.point.epsilon == epsilon)
+        return min(candidates, key=lambda dot: dot.point.errors["largest"] or 0, default=None)
 
     @property
     def question_kinds(self) -> str:
@@ -201,7 +201,6 @@ class Sweep(CaseRuns[Dot]):
 
         Its columns are algorithm, epsilon, seed, error, seconds, memory.
         """
-        done = [dot for dot in self.planned_outcomes if dot.point.state == "done"]
         columns = ["algorithm", "epsilon", "seed", "error", "seconds", "memory"]
         lines = [
             (
@@ -212,7 +211,7 @@ class Sweep(CaseRuns[Dot]):
                 d.point.seconds,
                 d.point.memory,
             )
-            for d in done
+            for d in self.finished_runs
         ]
         return pd.DataFrame(lines, columns=pd.Index(columns))
 

@@ -22,12 +22,14 @@ CURVE_POINTS = 30  # of a curve
 CurveByTitle = dict[str, tuple[np.ndarray, np.ndarray]]
 
 
-def choose_theory_curve(sweep: Sweep, medians: pd.DataFrame) -> tuple[CurveByTitle, dict[str, str]]:
+def choose_theory_curve(
+    sweep: Sweep, setting_errors: pd.DataFrame
+) -> tuple[CurveByTitle, dict[str, str]]:
     """Draw a choice of algorithm; return its proved error rate as a curve, and whose it is.
 
     The curve and the algorithm are by the curve's title; both are empty where nothing is chosen.
     """
-    sweep_algorithms = set(medians["algorithm"])
+    sweep_algorithms = set(setting_errors["algorithm"])
     name_by_title = {
         ALGORITHM_TITLES[algorithm]: algorithm
         for algorithm in ERROR_RATES
@@ -43,15 +45,15 @@ def choose_theory_curve(sweep: Sweep, medians: pd.DataFrame) -> tuple[CurveByTit
         return {}, {}
     problem = sweep.problem
     delta = sweep.planned_cases[0].budget.delta
-    low = float(medians["epsilon"].min())
-    high = float(medians["epsilon"].max())
+    low = float(setting_errors["epsilon"].min())
+    high = float(setting_errors["epsilon"].max())
     epsilons = np.geomspace(low / 1.1, high * 1.1, CURVE_POINTS)
     try:
         problem.require_enumerable()
         w, width_error = _workload_width(sweep)
         rate = ERROR_RATES[name_by_title[name]]
-        algorithm_medians = medians[medians["algorithm"] == name_by_title[name]]
-        middle_point = algorithm_medians.iloc[(len(algorithm_medians) - 1) // 2]
+        algorithm_errors = setting_errors[setting_errors["algorithm"] == name_by_title[name]]
+        middle_point = algorithm_errors.iloc[(len(algorithm_errors) - 1) // 2]
         scale = middle_point["error"] / rate.evaluate(
             _setting(sweep, float(middle_point["epsilon"]), delta, w)
         )

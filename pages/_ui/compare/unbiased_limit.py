@@ -19,7 +19,7 @@ CURVE_TITLE = "least of any unbiased method"
 LeastErrors = dict[float, float]  # the least root mean square error, in shares, by ε
 
 
-def least_errors_by_epsilon(sweep: Sweep, medians: pd.DataFrame) -> LeastErrors:
+def least_errors_by_epsilon(sweep: Sweep, setting_errors: pd.DataFrame) -> LeastErrors:
     """Return the least unbiased Gaussian error at each finished ε; empty where unknown.
 
     Only public numbers are used.
@@ -37,7 +37,7 @@ def least_errors_by_epsilon(sweep: Sweep, medians: pd.DataFrame) -> LeastErrors:
         return {e: value for e, value in values.items() if value}
 
     values = session().memoize("unbiased", (sweep.requested, tuple(budgets)), compute_least_errors)
-    return {e: values[e] for e in sorted(values) if e in set(medians["epsilon"])}
+    return {e: values[e] for e in sorted(values) if e in set(setting_errors["epsilon"])}
 
 
 def limit_curve(least_errors: LeastErrors) -> CurveByTitle:

@@ -103,12 +103,9 @@ def _find_changes(run_settings: RunSettings) -> FoundChanges:
         return FoundChanges(None, None, None)
     experiment = run_settings.experiment
     budget = experiment.budget
-    domain = run_settings.problem.domain
 
     def compute() -> FoundChanges:
-        search = UsefulChanges(
-            experiment.algorithm, domain, run_settings.problem, experiment.task.queries
-        )
+        search = UsefulChanges(experiment.algorithm, run_settings.problem, experiment.task.queries)
         larger = [epsilon for epsilon in EPSILON_OPTIONS if epsilon > budget.epsilon]
         return FoundChanges(
             search.find_columns(budget),

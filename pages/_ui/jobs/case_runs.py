@@ -134,6 +134,11 @@ class CaseRuns(ABC, Generic[RunOutcome]):
         """What is there of what is planned now, in the order of the plan."""
         return [self.outcomes[case.key] for case in self.planned_cases if case.key in self.outcomes]
 
+    @property
+    def finished_runs(self) -> list[RunOutcome]:
+        """The planned runs that ended with a result: none that failed or was refused."""
+        return [outcome for outcome in self.planned_outcomes if outcome.point.state == "done"]
+
     def _expected_seconds(self, job: RunJob) -> float:
         durations = self.run_seconds.get(job.key.name)
         if durations:

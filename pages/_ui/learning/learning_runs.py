@@ -52,7 +52,7 @@ class LearningRuns(CaseRuns[LearningRun]):
 
     def error_table(self) -> pd.DataFrame:
         """Return the finished runs as a table: algorithm, epsilon, seed, seconds, every error."""
-        done = [run.point for run in self.planned_outcomes if run.point.state == "done"]
+        points = [run.point for run in self.finished_runs]
         lines = [
             {
                 "algorithm": p.algorithm,
@@ -61,7 +61,7 @@ class LearningRuns(CaseRuns[LearningRun]):
                 **p.errors,
                 "seconds": p.seconds,
             }
-            for p in done
+            for p in points
         ]
         return pd.DataFrame(lines)
 

@@ -1,5 +1,6 @@
 """All columns at once, and a group by a click on their bars: real beside synthetic, or released."""
 
+import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -7,7 +8,7 @@ import pandas as pd
 import streamlit as st
 
 from dpcore import Domain, InputError
-from dpcore.accuracy.column_views import ColumnView, GroupView, view_group
+from dpcore.accuracy.column_views import GroupView, view_group
 from dpcore.accuracy.intervals.group_intervals import Group
 from dpcore.core.types import by_name
 from dpcore.evaluation.group_counts import count_group
@@ -50,18 +51,21 @@ def draw_panels(source: PanelSource) -> None:
     version = st.session_state.setdefault(version_key, 0)
     chart_key = f"{source.key}-{version}"
     group = clicked_group(st.session_state.get(chart_key), source.domain)
-    try:
-        view = _view(source, group)
-    except InputError as error:
-        st.caption(escape_markdown(error, 400))
-        group = {}
-        view = _view(source, group)
-    views = _in_order_of_all_rows(source, view)
-    draw_heading(escape_markdown(finding(source, view), 400))
+    all_rows = _view_of_all_rows(source)
+    view = all_rows
+    if group:
+        try:
+            view = _view(source, group)
+        except InputError as error:
+            st.caption(escape_markdown(error, 400))
+    order = [column.axis for column in all_rows.views]  # so that no panel moves at a click
+    views = sorted(view.views, key=lambda column: order.index(column.axis))
+    summary = finding(source, view)
+    draw_heading(escape_markdown(summary, 400))
     with inline_container(key=f"{source.key}-line"):
         note = PREDICTED_NOTE if source.rows is None else MEASURED_NOTE
         st.caption(f"{HINT_TEXT} {note}" + (f" {FREE_TEXT}" if source.rows is None else ""))
-        if group:
+        if view.group:
             st.button(
                 "All rows",
                 icon=":material/close:",
@@ -74,7 +78,7 @@ def draw_panels(source: PanelSource) -> None:
             draw_downloadable_chart(
                 numbers_table(source, view),
                 source.key,
-                finding(source, view),
+                summary,
                 chart_key=chart_key,
                 epsilon=source.epsilon,
             )
@@ -90,17 +94,15 @@ def draw_panels(source: PanelSource) -> None:
         key=chart_key,
         on_select="rerun",
         selection_mode=column_panels.PICK,
-        alt=finding(source, view),
+        alt=summary,
     )
 
 
-def _in_order_of_all_rows(source: PanelSource, view: GroupView) -> list[ColumnView]:
-    """Return a group's columns in the order of all rows, so that no panel moves at a click."""
-    key = (source.release, source.rows)
-    order = session().memoize(
-        f"{source.key}-order", key, lambda: [v.axis for v in _view(source, {}).views]
+def _view_of_all_rows(source: PanelSource) -> GroupView:
+    """Return what all columns show of all rows, which is read once for a release and rows."""
+    return session().memoize(
+        f"{source.key}-all", (source.release, source.rows), lambda: _view(source, {})
     )
-    return sorted(view.views, key=lambda column: order.index(column.axis))
 
 
 def _view(source: PanelSource, group: Group) -> GroupView:
@@ -185,7 +187,7 @@ def finding(source: PanelSource, view: GroupView) -> str:
     size = view.released_size if view.real_size is None else view.real_size
     text = f"{group_name(view.group, source.domain)}: {source.n * size:,.0f} {source.unit}"
     bounds = view.size_bounds
-    if bounds is not None and not is_measured and bounds.low[0] == bounds.low[0]:
+    if bounds is not None and not is_measured and not math.isnan(bounds.low[0]):
         text += f" ({source.n * bounds.low[0]:,.0f} to {source.n * bounds.high[0]:,.0f})"
     if view.misplaced is not None:
         share = column_panels.format_share(view.misplaced)

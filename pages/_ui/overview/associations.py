@@ -68,7 +68,7 @@ def draw_associations(source: PanelSource) -> None:
         links.pairs,
         {_reference_name(source): links.reference, "synthetic": links.released},
         [_pair_text(source, links, at, name) for at, name in enumerate(pair_names)],
-        losses.lost.tolist(),
+        set(losses.lost.tolist()),
     )
     st.vega_lite_chart(frame, association_maps.maps_spec(), key=key, alt=sentence)
 
