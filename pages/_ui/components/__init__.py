@@ -23,4 +23,4 @@ from .result_panels import (
     explain_missing_runs,
 )
 from .tabs import draw_tabs
-from .verdict_tiles import show_tiles, tile_text
+from .verdict_tiles import largest_error_name, show_tiles, tile_text
