@@ -14,8 +14,8 @@ from ..session.session import session
 from ..session.table import Table
 
 
-def draw_table_gauge(table: Table) -> bool:
-    """Draw the used and the remaining budget of the table's data set; return whether it did.
+def draw_table_gauge(table: Table) -> None:
+    """Draw the used and the remaining budget of the table's data set.
 
     Nothing is drawn where no readable ledger knows it.
     """
@@ -23,7 +23,6 @@ def draw_table_gauge(table: Table) -> bool:
     data_set = shared_ledger.find_data_set(_readable_data_sets(), name)
     if data_set is not None:
         draw_gauge(name, data_set.lifetime, data_set.spent)
-    return data_set is not None
 
 
 def draw_gauge(

@@ -192,9 +192,7 @@ def draw_page_head(label: str) -> None:
             _draw_badge(_page_badge())
     if not entry.spends:
         with header_slot:
-            is_budget_known = budget_gauge.draw_table_gauge(visible_table())
-            if entry.about_table and not is_budget_known:
-                st.caption("Looking uses no budget", width="content")
+            budget_gauge.draw_table_gauge(visible_table())
     st.container(key="lead").caption(entry.lead.format(here=server_label()))
     st.session_state[address_link.LINK_SLOT_KEY] = st.empty()
     if is_table_lost:
