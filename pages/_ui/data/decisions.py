@@ -98,6 +98,7 @@ ROW_LIMIT_HELP = (
 MAX_DECISIONS_SHOWN = 4  # lines of one list
 # Keys of widgets begin so, and end with the table's identity.
 PERSON_KEY_PREFIX = "person-"
+NO_PERSON = ""  # no column has this name; of None the widget would show that nothing is chosen
 MAX_ROWS_KEY_PREFIX = "most-rows-"
 Offer = tuple[str, dict[str, str], list[str]]  # what columns hold, actions by label, their names
 
@@ -404,17 +405,17 @@ def draw_schema_summary(current: Table) -> None:
 def _draw_privacy_unit(current: Table) -> None:
     """Ask whom the guarantee protects: rows, or people with so many rows each."""
     identity = current.identity
-    sync_widget_value(PERSON_KEY_PREFIX + identity, current.unit.person)
+    sync_widget_value(PERSON_KEY_PREFIX + identity, current.unit.person or NO_PERSON)
     person = st.selectbox(
         "Can one person have several rows?",
-        [None, *current.names],
+        [NO_PERSON, *current.names],
         format_func=_person_option_text,
         key=PERSON_KEY_PREFIX + identity,
         width=440,
         on_change=_store_privacy_unit,
         args=(identity,),
     )
-    if person is not None:
+    if person != NO_PERSON:
         sync_widget_value(MAX_ROWS_KEY_PREFIX + identity, current.unit.most_rows)
         st.number_input(
             "Maximum rows per person",
@@ -471,7 +472,7 @@ def _store_privacy_unit(identity: str) -> None:
         return
     person = st.session_state[PERSON_KEY_PREFIX + identity]
     max_rows = st.session_state.get(MAX_ROWS_KEY_PREFIX + identity, current.unit.most_rows)
-    unit = PrivacyUnit() if person is None else PrivacyUnit(person, max_rows)
+    unit = PrivacyUnit() if person == NO_PERSON else PrivacyUnit(person, max_rows)
     if unit != current.unit:
         session().history.store_change(current)
         current.set_privacy_unit(unit)
@@ -482,14 +483,14 @@ def must_hide_schema(current: Table) -> bool:
     return is_stakeholder_view() and current.schema_uses_real_data
 
 
-def _person_option_text(person: str | None) -> str:
+def _person_option_text(person: str) -> str:
     """Return in words who is protected when the column `person` names people.
 
     It is not a lambda of the page: that would keep the page's table.
     """
     return (
         "No: each row is another person"
-        if person is None
+        if person == NO_PERSON
         else f"Yes, {printable_text(person)} says who"
     )
 
