@@ -28,7 +28,7 @@ class ColumnGraph:
 
     >>> ring = ColumnGraph((2, 3, 4, 5), [(0, 1), (1, 2), (2, 3), (0, 3)])
     >>> ring.missing, ring.cells
-    ([1, 1, 1, 1], [40, 24, 60, 120])
+    ([1, 1, 1, 1], [30, 24, 60, 40])
     >>> ring.fits_tree_with((0, 2), 63), ring.fits_tree_with((0, 2), 64)
     (False, True)
     """
