@@ -3,7 +3,6 @@
 It answers which of them to use on columns of the session's table.
 """
 
-import numpy as np
 import pandas as pd
 import streamlit as st
 
@@ -11,7 +10,7 @@ from dpcore import ALGORITHMS, Budget, Column, PointRelease
 from dpcore.core.numbers import format_percentage_points
 from dpcore.core.parameters import build_from_texts
 from dpcore.evaluation.run import FINAL_STEP_ONLY
-from dpcore.problems.regions import build_box, read_point_rows
+from dpcore.problems.regions import read_scaled_points
 
 from ..charts import evolution_charts
 from ..components import (
@@ -101,9 +100,8 @@ def _start_runs(run_group: JobGroup, table: Table, columns: list[Column], budget
     Columns are scaled by public bounds, missing numbers are in the middle.
     """
     names = tuple(c.name for c in columns)
-    scaled = {c.name: _scale_to_unit_interval(c, table.limited_frame[c.name]) for c in columns}
-    region = build_box([0.0], [1.0], names)
-    rows = read_point_rows(region, names, pd.DataFrame(scaled))
+    domain = table.domain.project(names)  # type: ignore[union-attr]
+    region, rows = read_scaled_points(domain, table.limited_frame)
     problem = PointRelease(region, rows.n, names, table.unit.most_rows)
     shared_task = {"problem": problem, "budget": budget, "every": FINAL_STEP_ONLY}
     wanted_runs = [
@@ -113,13 +111,6 @@ def _start_runs(run_group: JobGroup, table: Table, columns: list[Column], budget
         if not (seed and name == RANDOM)  # drawn once: it is there for scale
     ]
     run_group.start((table.version, names, budget), wanted_runs, (names, rows.n, budget))
-
-
-def _scale_to_unit_interval(column: Column, cells: pd.Series) -> np.ndarray:
-    """Return a column's numbers as shares of its public range; ½ where missing."""
-    low = float(column.low or 0.0)
-    high = float(column.high or 0.0)
-    return np.nan_to_num((column.read_numbers(cells) - low) / (high - low), nan=0.5)
 
 
 @hide_in_stakeholder_view
