@@ -30,6 +30,7 @@ from ..session.current_table import store_widget_choice as choose_columns
 from ..session.inert_text import distinct_labels, printable_text
 from ..session.session import session
 from ..session.table import COMFORTABLE_CELLS, Table
+from .program_panel import table_file_name
 
 QUESTION_GRAMMAR_TEXT = (
     "Comparisons with =, !=, <, <=, >, >=, between … and …, in (…), joined by and, or, not and "
@@ -171,7 +172,7 @@ def task_of_table(
 ) -> QueryTask:
     """Return the task of a page: queries about some columns of the session's table."""
     return QueryTask(
-        table=table.name if table.uploaded else f"assets/{table.name}.csv",
+        table=table_file_name(table),
         schema=table.schema,
         queries=tuple(query_texts),
         columns=columns,

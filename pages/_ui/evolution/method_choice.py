@@ -9,17 +9,21 @@ import streamlit as st
 from dpcore import ALGORITHMS, Budget, Column, PointRelease
 from dpcore.core.numbers import format_percentage_points
 from dpcore.core.parameters import build_from_texts
+from dpcore.evaluation.experiment import ExperimentGrid, PlacesTask
+from dpcore.evaluation.programs.places_program import places_program
 from dpcore.evaluation.run import FINAL_STEP_ONLY
 from dpcore.problems.regions import read_scaled_points
 
 from ..charts import evolution_charts
 from ..components import (
     draw_heading,
+    draw_program,
     hide_in_stakeholder_view,
     inline_container,
     parameter_widgets,
     result_panels,
 )
+from ..components.program_panel import table_file_name
 from ..jobs import JobGroup, PlannedRun, tab_job_group, wait_or_draw_progress
 from ..session import Table, escape_markdown, persistent_widget_args, printable_text
 from .table_evolution import available_table
@@ -78,6 +82,8 @@ def draw_method_choice() -> None:
                 "points are drawn once"
             )
             st.caption(escape_markdown(f"Protects {table.unit.description}. {runs_text}.", 300))
+    if table.trial is None and len(names) > 1:
+        _draw_code(table, names, budget)
     run_group = tab_job_group("choice")
     if pressed:
         _start_runs(run_group, table, [columns[name] for name in names], budget)
@@ -92,6 +98,15 @@ def draw_method_choice() -> None:
         wait_or_draw_progress(run_group, "choice", redraw_count=len(METHODS)) and run_group.results
     ) or len(run_group.results) >= len(METHODS):
         _draw_ranking(run_group)
+
+
+def _draw_code(table: Table, names: list[str], budget: Budget) -> None:
+    """Draw the code of the comparison of the methods."""
+    task = PlacesTask(
+        table=table_file_name(table), schema=table.schema, columns=tuple(names), unit=table.unit
+    )
+    grid = ExperimentGrid(task=task, algorithms=METHODS, budgets=(budget,), repeat=RUNS_PER_METHOD)
+    draw_program(places_program(grid), table)
 
 
 def _start_runs(run_group: JobGroup, table: Table, columns: list[Column], budget: Budget) -> None:
