@@ -25,17 +25,19 @@ True
 """
 
 import shlex
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Generic, TypeVar
 
-from ..algorithms import ALGORITHMS, Algorithm, registered_name
+from ..algorithms import Algorithm, algorithms_for_problem, registered_name
 from ..core.errors import InputError
-from ..core.parameters import parameter_values
+from ..core.numbers import MAX_SYNTHETIC_ROWS
+from ..core.parameters import declared_parameters, parameter_values
 from ..core.types import Json, Texts
 from ..data.privacy_unit import PrivacyUnit
 from ..privacy.accounting import Budget
+from ..problems import QueryRelease
 from ..queries import Workload
 from ..queries.parse_queries import join_column_names, read_queries
 from ..schema.domain import Domain
@@ -54,6 +56,57 @@ OPTIONAL_TASK_FIELDS = {  # that JSON leaves out at these defaults
     "start_support": False,
     "stream": None,
 }
+MAX_TEXT_CHARS = 100_000  # of a text in a file, such as a question
+MAX_TEXTS = 10_000  # in a list in a file, such as that of the questions
+MAX_REPEATS = 100_000
+MAX_SEED = 2**63 - 1
+
+
+def is_short_text(value: Any) -> bool:
+    """Return whether a value of a file is a text of at most MAX_TEXT_CHARS characters."""
+    return isinstance(value, str) and len(value) <= MAX_TEXT_CHARS
+
+
+def is_whole_number(value: Any, low: int, high: int) -> bool:
+    """Return whether a value of a file is a whole number in low..high."""
+    return isinstance(value, int) and not isinstance(value, bool) and low <= value <= high
+
+
+def _is_text_list(value: Any, at_least: int) -> bool:
+    """Return whether a value of a file is a list of some, but not too many, texts."""
+    return (
+        isinstance(value, list)
+        and at_least <= len(value) <= MAX_TEXTS
+        and all(map(is_short_text, value))
+    )
+
+
+def _is_share(value: Any) -> bool:
+    """Return whether a value of a file is a share between 0 and 1, without its ends."""
+    return isinstance(value, float) and 0 < value < 1
+
+
+# What a value of a file must be: its name, a check, and the check in words.
+_FIELD_CHECKS: tuple[tuple[str, Callable[[Any], bool], str], ...] = (
+    ("table", is_short_text, "the name of a table"),
+    ("schema", lambda value: isinstance(value, dict), "a schema"),
+    ("queries", lambda value: _is_text_list(value, 1), "a list of questions"),
+    ("columns", lambda value: _is_text_list(value, 0), "a list of names of columns"),
+    ("algorithm", is_short_text, "the name of an algorithm"),
+    ("parameters", lambda value: isinstance(value, dict), "names with values"),
+    ("person", lambda value: value is None or is_short_text(value), "the name of a column"),
+    ("most_rows", lambda value: is_whole_number(value, 1, MAX_SYNTHETIC_ROWS), "a number of rows"),
+    ("seed", lambda value: is_whole_number(value, 0, MAX_SEED), "a whole number ≥ 0"),
+    (
+        "repeat",
+        lambda value: is_whole_number(value, 1, MAX_REPEATS),
+        f"a whole number in 1..{MAX_REPEATS}",
+    ),
+    ("schema_share", lambda value: value is None or _is_share(value), "a share in 0..1"),
+    ("start", lambda value: value is None or is_short_text(value), "the name of a table"),
+    ("start_support", lambda value: isinstance(value, bool), "true or false"),
+    ("stream", lambda value: value is None or isinstance(value, bool), "true or false"),
+)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -162,25 +215,41 @@ class Experiment:
 
     @classmethod
     def from_json(cls, document: Any) -> "Experiment":
-        """Return the experiment that `to_json` wrote; InputError for anything else."""
-        try:
-            task = QueryTask(
-                table=document["table"],
-                schema=document["schema"],
-                queries=tuple(document["queries"]),
-                columns=tuple(document["columns"]),
-                unit=PrivacyUnit(document["person"], document["most_rows"]),
-                **{name: document[name] for name in OPTIONAL_TASK_FIELDS if name in document},
+        """Return the experiment that `to_json` wrote; InputError says what is wrong with another.
+
+        Nothing that it names is opened.
+        """
+        if not isinstance(document, dict):
+            raise InputError("the file is no project: it does not hold names with values")
+        for name, is_valid, expected in _FIELD_CHECKS:
+            if not is_valid(document.get(name, OPTIONAL_TASK_FIELDS.get(name))):
+                raise InputError(f"the project's {name!r} is not {expected}")
+        algorithms = algorithms_for_problem(QueryRelease)
+        if document["algorithm"] not in algorithms:
+            raise InputError(
+                f"the project's algorithm {document['algorithm'][:40]!r} is none of "
+                f"{', '.join(algorithms)}"
             )
-            return cls(
-                task=task,
-                algorithm=ALGORITHMS[document["algorithm"]](**document["parameters"]),
-                budget=Budget(document["epsilon"], document["delta"]),
-                seed=document["seed"],
-                repeat=document["repeat"],
-            )
-        except (KeyError, TypeError):
-            raise InputError(f"{str(document)[:80]} is not an experiment") from None
+        algorithm_class = algorithms[document["algorithm"]]
+        known_names = {parameter.name for parameter in declared_parameters(algorithm_class)}
+        for name in document["parameters"]:
+            if name not in known_names:
+                raise InputError(f"the project's algorithm has no parameter {name[:40]!r}")
+        task = QueryTask(
+            table=document["table"],
+            schema=document["schema"],
+            queries=tuple(document["queries"]),
+            columns=tuple(document["columns"]),
+            unit=PrivacyUnit(document["person"], document["most_rows"]),
+            **{name: document[name] for name in OPTIONAL_TASK_FIELDS if name in document},
+        )
+        return cls(
+            task=task,
+            algorithm=algorithm_class(**document["parameters"]),
+            budget=Budget(document["epsilon"], document["delta"]),
+            seed=document["seed"],
+            repeat=document["repeat"],
+        )
 
     def to_command(self) -> str:
         """Return the command line that runs it, beside a file schema.json with the schema."""

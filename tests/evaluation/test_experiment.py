@@ -9,8 +9,8 @@ import pytest
 
 from dpcore import ALGORITHMS, Budget, PrivacyUnit
 from dpcore.cli import build_parser
+from dpcore.cli.experiment_arguments import experiment_from_arguments
 from dpcore.cli.sweep_points import grid_from_arguments
-from dpcore.cli.table_arguments import experiment_from_arguments
 from dpcore.core.parameters import build_from_texts
 from dpcore.evaluation import experiment as experiment_module
 from dpcore.evaluation.experiment import SCHEMA_FILE, Experiment, QueryTask

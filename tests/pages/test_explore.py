@@ -19,7 +19,7 @@ from dpcore.accuracy.meaning_of_epsilon import format_times_in_100
 from dpcore.accuracy.usefulness import planned_tables, suitable_uses
 from dpcore.algorithms.query_release.shared.optimal_noise import compare_with_bound, least_rmse
 from dpcore.cli import build_parser
-from dpcore.cli.table_arguments import experiment_from_arguments
+from dpcore.cli.experiment_arguments import experiment_from_arguments
 from dpcore.core.numbers import format_count, format_points_and_count
 from dpcore.evaluation.run import compare_with_rows
 from dpcore.queries.questions import parse_question
