@@ -33,6 +33,7 @@ class Project:
         origins: by column of the schema, where its entry comes from: one of ORIGINS.
         kinds_confirmed: whether a person said that kinds and the choice of columns are known
             without the table.
+        has_data_entries: whether values or bounds were ever taken from the rows.
         reason: why the table may be released after a look at it; empty where nobody said.
         ledger: the folder of the ledger of its releases; empty where none was named.
 
@@ -41,6 +42,7 @@ class Project:
     experiment: Experiment
     origins: Mapping[str, str] = field(default_factory=dict)
     kinds_confirmed: bool = False
+    has_data_entries: bool = True
     reason: str = ""
     ledger: str = ""
 
@@ -50,6 +52,7 @@ class Project:
             **self.experiment.to_json(),
             "decisions": dict(self.origins),
             "kinds_confirmed": self.kinds_confirmed,
+            "has_data_entries": self.has_data_entries,
             "reason": self.reason,
             "ledger": self.ledger,
             "versions": software_versions(),
@@ -67,9 +70,13 @@ class Project:
             isinstance(origin, str) and origin in ORIGINS for origin in origins.values()
         ):
             raise InputError(f"the project's 'decisions' are not each one of {', '.join(ORIGINS)}")
-        kinds_confirmed = document.get("kinds_confirmed", False)
-        if not isinstance(kinds_confirmed, bool):
-            raise InputError("the project's 'kinds_confirmed' is not true or false")
+        flags = {
+            "kinds_confirmed": document.get("kinds_confirmed", False),
+            "has_data_entries": document.get("has_data_entries", True),
+        }
+        for name, value in flags.items():
+            if not isinstance(value, bool):
+                raise InputError(f"the project's {name!r} is not true or false")
         reason = document.get("reason", "")
         ledger = document.get("ledger", "")
         for name, text, max_chars in (
@@ -83,7 +90,7 @@ class Project:
         return cls(
             experiment=experiment,
             origins=origins,
-            kinds_confirmed=kinds_confirmed,
+            **flags,
             reason=reason,
             ledger=ledger,
         )

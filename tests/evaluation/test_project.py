@@ -33,6 +33,7 @@ PROJECT = Project(
     experiment=EXPERIMENT,
     origins={"sex": "typed", "age": "read off"},
     kinds_confirmed=True,
+    has_data_entries=False,
     reason="nobody looked",
     ledger="/home/a/releases",
 )

@@ -93,7 +93,9 @@ def choose_workload(
     kinds = st.multiselect(
         "Questions",
         list(WORKLOAD_TEXT_BY_KIND),
-        ["every pair" if len(default_names) > 1 else "every single column"],
+        default_unless_set(
+            "questions", ["every pair" if len(default_names) > 1 else "every single column"]
+        ),
         key="questions",
         help="Several kinds are asked together.",
         **persistent_widget_args(),
@@ -116,10 +118,26 @@ def question_placeholder(domain: Domain) -> str:
 def set_columns(table: Table, names: Sequence[str]) -> None:
     """Choose columns for the list of columns, from what a click calls."""
     store = store_choice if table.uploaded else set_widget_value
-    store(_columns_key(table), list(names))
+    store(columns_key(table), list(names))
 
 
-def _columns_key(table: Table) -> str:
+def kinds_of_queries(task: QueryTask) -> list[str]:
+    """Return the kinds of questions that a task asks, as far as the page offers them."""
+    try:
+        domain = task.planning_domain
+    except InputError:  # of a schema that is not complete yet
+        return []
+    kind_by_text = {}
+    for kind, text_of in WORKLOAD_TEXT_BY_KIND.items():
+        try:
+            kind_by_text[text_of(domain)] = kind
+        except InputError:  # these columns have no such questions
+            continue
+    return [kind_by_text[text] for text in task.queries if text in kind_by_text]
+
+
+def columns_key(table: Table) -> str:
+    """Return the key of the widget that chooses a table's columns."""
     return f"columns-{table.identity if table.uploaded else table.name}"
 
 
@@ -132,7 +150,7 @@ def _choose_columns(
         "format_func": chip_labels.get,
         "help": "Only these are read. The number of combinations is the product of their values.",
     } | persistent_widget_args()
-    key = _columns_key(table)
+    key = columns_key(table)
     if table.uploaded:  # its columns come and go with its schema, and what was chosen of them stays
         sync_widget_value(
             key, [name for name in stored_choice(key, default_names) if name in names]
