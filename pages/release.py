@@ -111,6 +111,9 @@ try:
             )
         with settings_expander:
             release_request.draw_plan_details(ready, plan_key)
+        if not needs_reason:
+            with steps_column:
+                release_panel.draw_code(ready, table, ledger)
 except InputError as error:
     with release_container:
         st.error(shared_ledger.format_ledger_error(error, ledger), icon=":material/block:")

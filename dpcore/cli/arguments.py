@@ -8,6 +8,7 @@ from .. import Budget, InputError, PrivacyUnit
 from ..algorithms import algorithms_for_problem
 from ..core.numbers import MAX_SYNTHETIC_ROWS, parse_number
 from ..core.types import Json, Texts
+from ..evaluation.experiment import MAX_REPEATS, MAX_SEED
 from ..privacy.accounting import MAX_DELTA, MAX_EPSILON, MIN_DELTA, MIN_EPSILON
 
 ArgumentSpec = tuple[str, Json]  # its name, and what argparse is told of it
@@ -15,8 +16,6 @@ ArgumentSpec = tuple[str, Json]  # its name, and what argparse is told of it
 EPSILON_HELP = f"privacy budget ε, {MIN_EPSILON:g}..{MAX_EPSILON:g}"
 DELTA_HELP = f"privacy budget δ, 0 or {MIN_DELTA:g}..{MAX_DELTA:g}"
 MAX_ROWS_HELP = "rows one person can have; more are left out"
-MAX_REPEATS = 100_000
-MAX_SEED = 2**63 - 1
 
 
 def whole_number_parser(low: int, high: int) -> Callable[[str], int]:
@@ -140,11 +139,8 @@ def ledger_arguments(*, required: bool) -> list[ArgumentSpec]:
     ]
 
 
-RUN_ARGUMENTS = (
-    seed_argument(),
-    repeat_argument(),
-    argument("--json", "out.json", "write the run, or with --repeat a list of runs"),
-)
+RUN_JSON_ARGUMENT = argument("--json", "out.json", "write the run, or with --repeat a list of runs")
+RUN_ARGUMENTS = (seed_argument(), repeat_argument(), RUN_JSON_ARGUMENT)
 PERSON_ARGUMENTS = (
     argument("--person", "COLUMN", "protect people, not rows: the column that identifies a person"),
     argument(

@@ -44,8 +44,10 @@ from tests.pages.headless import (
     heading,
     markdown_text,
     new_tab,
+    open_code,
     open_page,
     run_comparison,
+    run_script,
     run_until_settled,
     session,
     set_fields,
@@ -191,6 +193,16 @@ def test_the_plan_its_cost_and_exact_noise_are_shown_before_anything_is_touched_
     found = recorded(tmp_path)
     assert found.lifetime.accounting.name == "exact Gaussian (GDP)"
     assert [event["kind"] for event in found.releases[0]["events"]] == ["Gaussian"]
+
+
+def test_the_code_of_a_release_makes_the_one_that_was_planned(tmp_path):
+    app = open_code(opened(tmp_path))
+    assert "All releases then cost ε = 0.7536 of 3 at δ = 1e-6" in caption_text(app)
+    assert not list(tmp_path.iterdir()), "code alone makes nothing"
+    facts = run_script(app, tmp_path)["facts"]
+    assert facts["dataset"]["spent"]["epsilon"] == pytest.approx(0.7536, abs=1e-4)
+    assert facts["dataset"]["name"] == "berkeley"
+    assert len(recorded(tmp_path).releases) == 1
 
 
 def test_a_second_press_of_the_same_button_finds_its_token_used(tmp_path, monkeypatch):

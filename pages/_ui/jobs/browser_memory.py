@@ -106,6 +106,11 @@ def typed_schema_parts(current: Table) -> dict[str, Any] | None:
     }
 
 
+def skip_restoring(current: Table) -> None:
+    """Take nothing from the browser for this table: what is stated of it is newer."""
+    st.session_state[RESTORED_KEY] = current.identity
+
+
 def _restore_from_browser() -> None:
     """Start restoring the facts that the browser kept about the table's columns.
 
