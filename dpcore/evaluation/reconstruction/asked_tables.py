@@ -7,6 +7,7 @@ from ...core.errors import InputError, require_two_rows
 from ...core.types import Array, Axes, frozen
 from ...queries import Marginals, Workload
 from ...schema.domain import Domain, Rows
+from ..error_diagnosis import split_held_out
 
 MAX_CELLS = 20_000  # combinations of all columns: more unknowns than an attack may have
 MAX_ROWS = 20_000  # of a block: a larger one is attacked a group at a time
@@ -46,9 +47,7 @@ class AskedTables:
                 "choose a group, such as one small area"
             )
         domain = tables.domain
-        cells = domain.cell_numbers(rows.values)
-        counts = np.bincount(cells, rows.weights, domain.size).astype(np.int64)
-        return cls(tables, counts, table_incidence(domain, tables.axes))
+        return cls(tables, counts_of_rows(domain, rows), table_incidence(domain, tables.axes))
 
     @property
     def domain(self) -> Domain:
@@ -64,6 +63,38 @@ class AskedTables:
     def table_counts(self) -> Array:
         """The true count of each cell of the tables (m,)."""
         return self.incidence @ self.counts
+
+
+def counts_of_rows(domain: Domain, rows: Rows) -> Array:
+    """Return the number of rows in each combination (k,), as whole numbers."""
+    cells = domain.cell_numbers(rows.values)
+    return np.bincount(cells, rows.weights, domain.size).astype(np.int64)
+
+
+def rows_of_group(domain: Domain, rows: Rows, column: str, label: str) -> Rows:
+    """Return the rows that have a value in a column; InputError for a value without rows."""
+    labels = domain.column(column).labels
+    if label not in labels:
+        raise InputError(
+            f"column {column!r} has no value {label!r}; its values are {', '.join(labels[:8])}"
+        )
+    is_member = rows.values[:, domain.axes([column])[0]] == labels.index(label)
+    if not is_member.any():
+        raise InputError(f"no row has {column} = {label!r}; choose another value")
+    return Rows(rows.values[is_member], rows.weights[is_member])
+
+
+def draw_block(rows: Rows, count: int, seed: int) -> tuple[Rows, Rows | None]:
+    """Return that many rows drawn at random, and as many others of the rest where there are.
+
+    The second ones are another sample, to compare guesses with. All rows are returned, and no
+    other sample, where there are no more.
+    """
+    if count >= rows.n:
+        return rows, None
+    rng = np.random.default_rng(seed)
+    rest, block = split_held_out(rows, count, rng)
+    return block, (split_held_out(rest, count, rng)[1] if rest.n > count else None)
 
 
 def marginal_tables(workload: Workload) -> Marginals:

@@ -4,6 +4,8 @@ A guess always names some rows that are there. So it is shown beside two guesses
 nothing about single rows: one from the single columns alone, and another sample of as many rows.
 """
 
+from typing import Any
+
 import numpy as np
 from scipy.optimize import Bounds, LinearConstraint, milp
 
@@ -22,10 +24,12 @@ def guess_table(tables: PublishedTables, max_seconds: float) -> Array:
     max_counts = tables.max_counts
     targets = (tables.low + tables.high) / 2
     weights = fit_evenly(tables.incidence, targets, max_counts > 0, tables.n)
+    ranges: tuple[Any, Any] = (tables.low, tables.high)
+    largest: Any = max_counts
     result = milp(
         -np.log(np.maximum(weights / tables.n, SMALLEST_WEIGHT)),
-        constraints=LinearConstraint(tables.incidence, tables.low, tables.high),
-        bounds=Bounds(0, max_counts),
+        constraints=LinearConstraint(tables.incidence, *ranges),
+        bounds=Bounds(0, largest),
         integrality=np.ones(len(max_counts)),
         options={"time_limit": max(max_seconds, 0.01)},
     )

@@ -57,8 +57,9 @@ def is_certificate_valid(tables: PublishedTables, certificate: Certificate) -> b
 
     It is checked by substitution alone: no solver takes part.
     """
-    lower = np.zeros(tables.incidence.shape[1], dtype=np.int64)
-    return _is_proof_valid(tables, certificate, certificate.proof, lower, tables.max_counts)
+    upper = tables.max_counts
+    lower = np.zeros(len(upper), dtype=np.int64)
+    return _is_proof_valid(tables, certificate, certificate.proof, lower, upper)
 
 
 def to_multipliers(values: Array) -> Array:

@@ -40,6 +40,14 @@ class PrivatePoint:
     max_guess: float
 
 
+@by_name
+class PrivateCounterpart:
+    """A private release with the mean error of a rule: its ε, and the bound on any guess."""
+
+    epsilon: float
+    max_guess: float
+
+
 def private_curve(
     asked: AskedTables,
     rows: Rows,
@@ -94,8 +102,8 @@ def epsilon_of_equal_error(curve: Sequence[PrivatePoint], misplaced: float) -> f
 
 def private_counterpart(
     asked: AskedTables, curve: Sequence[PrivatePoint], misplaced: float, delta: float
-) -> tuple[float, float] | None:
-    """Return the ε of equal mean error, and the bound on any guess there; None where none is.
+) -> PrivateCounterpart | None:
+    """Return the private release of equal mean error; None where the curve has none.
 
     The algorithm is that of the curve's next point.
     """
@@ -104,7 +112,8 @@ def private_counterpart(
         return None
     algorithm = next(point.algorithm for point in curve if point.epsilon >= epsilon)
     problem = QueryRelease(asked.tables, asked.n)
-    return epsilon, guess_bound(problem, algorithm, Budget(epsilon, delta))
+    max_guess = guess_bound(problem, algorithm, Budget(epsilon, delta))
+    return PrivateCounterpart(epsilon=epsilon, max_guess=max_guess)
 
 
 def _release_costs(

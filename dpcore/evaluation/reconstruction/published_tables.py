@@ -70,7 +70,7 @@ class PublishedTables:
     def max_counts(self) -> Array:
         """The largest number of rows that each combination (k,) can have, by every count alone."""
         entries = self.incidence.tocoo()
-        max_counts = np.full(self.incidence.shape[1], self.n, dtype=np.int64)
+        max_counts = np.full(len(self.behind), self.n, dtype=np.int64)
         np.minimum.at(max_counts, entries.col, self.high[entries.row])
         return max_counts
 
@@ -95,7 +95,7 @@ def fit_evenly(incidence: csr_array, targets: Array, allowed: Array, n: int) -> 
 
     """
     weights = allowed * (n / max(np.count_nonzero(allowed), 1))
-    tables_per_cell = max(incidence.sum() / incidence.shape[1], 1)
+    tables_per_cell = max(incidence.sum() / len(allowed), 1)
     for _ in range(MAX_FIT_PASSES):
         sums = incidence @ weights
         if np.abs(sums - targets).max() < FIT_TOLERANCE:

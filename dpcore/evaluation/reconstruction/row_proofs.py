@@ -10,6 +10,7 @@ import math
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 from scipy.optimize import Bounds, LinearConstraint, OptimizeResult, linprog, milp
@@ -162,10 +163,12 @@ class _Attack:
         """
         objective = np.zeros(len(self.cells))
         objective[[self.position[cell] for cell in cells]] = 1
+        ranges: tuple[Any, Any] = (self.low, self.high)
+        largest: Any = self.max_counts[self.cells]
         result = milp(
             objective,
-            constraints=LinearConstraint(self.matrix, self.low, self.high),
-            bounds=Bounds(0, self.max_counts[self.cells]),
+            constraints=LinearConstraint(self.matrix, *ranges),
+            bounds=Bounds(0, largest),
             integrality=np.ones(len(self.cells)),
             options={"time_limit": max(min(SOLVE_SECONDS, self.remaining_seconds), 0.01)},
         )
@@ -195,7 +198,7 @@ class _Attack:
         too: its dual then shows that the case is impossible. None without a solution.
         """
         matrix = self.matrix
-        count = matrix.shape[0]
+        count = len(self.low)
         miss = eye_array(count, format="csr")
         rows = csr_array(vstack([hstack([matrix, -miss]), hstack([-matrix, -miss])]))
         objective = np.concatenate([np.zeros(len(self.cells)), np.full(count, VIOLATION_PRICE)])

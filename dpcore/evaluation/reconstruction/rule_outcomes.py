@@ -6,11 +6,13 @@ from dataclasses import asdict
 
 import numpy as np
 
+from ...accuracy.meaning_of_epsilon import format_times_in_100
 from ...core.provenance import Provenance
 from ...core.types import Array, Json, ProgressCallback, by_name, ignore_progress
 from .asked_tables import AskedTables
 from .best_guesses import disclosed_share, guess_from_single_columns, guess_table, overlap_share
 from .disclosure_rules import DisclosureRule
+from .private_releases import PrivateCounterpart
 from .row_proofs import RowProofs, prove_rows
 from .rule_costs import GroupCost, RuleCosts, measure_costs
 
@@ -61,6 +63,30 @@ def costs_from_json(document: Json) -> RuleCosts:
     groups = tuple(GroupCost(**group) for group in document["groups"])
     fields: Json = document | {"groups": groups}
     return RuleCosts(**fields)
+
+
+def comparison_sentences(
+    outcome: RuleOutcome, n: int, unit: str, counterpart: PrivateCounterpart | None
+) -> str:
+    """Return what a rule proves, beside a private release of equal error, in sentences.
+
+    Args:
+        outcome: Of the rule.
+        n: The number of rows.
+        unit: What a row is, in the plural.
+        counterpart: The private release of equal mean error; None where there is none.
+
+    """
+    proved = f"proves {round(n * outcome.proved_share):,} of {n:,} {unit} of these tables"
+    if outcome.undecided_share:
+        proved += f" ({round(n * outcome.undecided_share):,} undecided)"
+    rule = f"“{outcome.rule[0].upper()}{outcome.rule[1:]}”"
+    if counterpart is None:
+        return f"{rule} {proved}. No private release tried here has the same error."
+    return (
+        f"{rule} has the error of ε = {counterpart.epsilon:.2g}. It {proved}; the noise lets a "
+        f"guess be right at most {format_times_in_100(counterpart.max_guess)}."
+    )
 
 
 def attack_rule(
