@@ -205,6 +205,6 @@ def _print_outcome(document: Json) -> None:
     print("costs against the real tables (uses real data – do not publish):")
     print(f"{costs['misplaced']:>8.3f} of the rows in a wrong cell")
     print(f"{costs['largest']:>8.3f} of the rows: the largest error")
-    print(f"{costs['lost_share']:>8.3f} of the cells with rows have no number of their own")
+    print(f"{costs['lost_share']:>8.3f} of the counts above 0 have no number of their own")
     print(f"{costs['flipped_share']:>8.3f} of the conclusions turn into their opposite")
     print(f"{document['seconds']:>8.1f} seconds")
