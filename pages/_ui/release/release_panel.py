@@ -8,11 +8,11 @@ import streamlit as st
 from dpcore.release.preparation import PreparedRelease
 
 from ..components import draw_heading
+from ..released.downloads import OUTPUTS_TEXT, SCHEMA_OUTPUT_TEXT, draw_release_outputs
+from ..released.released_views import draw_released_views
 from ..session import release_ledger
 from ..session.stakeholder_wall import text_unless_stakeholder
-from .downloads import OUTPUTS_TEXT, SCHEMA_OUTPUT_TEXT, draw_release_outputs
 from .release_job import ReleaseDesk
-from .released_views import draw_released_views
 
 
 def draw_outcome(desk: ReleaseDesk, ledger: Path | None) -> None:
