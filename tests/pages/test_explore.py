@@ -29,6 +29,7 @@ from pages._ui.components import parameter_widgets
 from pages._ui.components.frame import PUBLIC_SAMPLE_TEXT
 from pages._ui.explore import ask_question, comparison, keep_run, outcome
 from pages._ui.explore import explore_run as replaying
+from pages._ui.overview import question_sentences
 from pages._ui.session import sample_table
 from pages._ui.session.session import session as its_session
 from tests.pages.headless import (
@@ -368,15 +369,15 @@ def test_a_column_and_typed_questions_carry_the_intervals_of_the_release_and_are
 
     n = run.problem.n
     both = [parse_question(text, told.domain) for text in (FIRST, SECOND)]
-    for kind in ask_question.COMPARISON_KINDS:
+    for kind in question_sentences.COMPARISON_KINDS:
         asked(app, FIRST, SECOND, kind)
         for question in both:
-            assert ask_question.interval_sentence(question_interval(told, question, n)).replace(
-                "\\", ""
-            ) in words(app)
+            assert question_sentences.interval_sentence(
+                question_interval(told, question, n)
+            ).replace("\\", "") in words(app)
             assert f"{question.text}: **Real " in words(app)
         found = comparison_interval(told, *both, n, kind)
-        assert ask_question.interval_sentence(found, kind).replace("\\", "") in words(app)
+        assert question_sentences.interval_sentence(found, kind).replace("\\", "") in words(app)
         assert found.low < found.unbiased < found.high
         assert "(conservative)" not in words(app)
     text = "Gender = Female and Admission = Admitted and Department = A"

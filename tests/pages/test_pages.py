@@ -51,7 +51,7 @@ HOSTILE = [
 ]
 
 
-@parametrize("name", ["release", "guarantee", "audit", "evolution", "learning", "compare"])
+@parametrize("name", ["release", "ask", "guarantee", "audit", "evolution", "learning", "compare"])
 def test_nothing_in_the_address_breaks_a_page(name):
     texts = [path.read_text() for path in (ROOT / "pages").rglob("*.py")]
     keys = sorted({key for text in texts for key in re.findall(r'key="([a-z-]+)"', text)})
@@ -68,6 +68,7 @@ BADGES = {
     "compare": [Provenance.REAL_DATA],
     "learning": [Provenance.REAL_DATA],
     "release": [Provenance.PUBLIC],
+    "ask": [Provenance.PUBLIC],
     "guarantee": [Provenance.PUBLIC],
     "audit": [Provenance.PUBLIC],
     "evolution": [Provenance.PUBLIC],

@@ -24,8 +24,9 @@ from dpcore.release.evidence.card import SEVERAL_ROWS_CAVEAT
 from dpcore.release.ledger.ledger_store import LedgerStore
 from pages._ui.components import EPSILON_OPTIONS
 from pages._ui.overview import all_columns
-from pages._ui.release import downloads as release_files
-from pages._ui.release import release_request, released_views
+from pages._ui.release import release_request
+from pages._ui.released import downloads as release_files
+from pages._ui.released import released_views
 from pages._ui.session import current_table, owner, release_ledger
 from tests.pages import headless
 from tests.pages.headless import (
@@ -231,7 +232,7 @@ def assert_released_columns_come_from_the_files(app, files):
     (chart,) = app.get("vega_lite_chart")
     assert "pick" in chart.proto.spec
     assert all_columns.FREE_TEXT in caption_text(app)
-    source = released_views._read_release(files)
+    source = released_views._read_release(files).panels
     rows = json.loads(files["release.json"])["protects"]["records"]
     frame = load_table(BytesIO(files["synthetic.csv"]), "synthetic.csv").frame
     view = all_columns._view(source, {0: (1,)})

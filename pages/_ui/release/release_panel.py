@@ -11,11 +11,11 @@ from dpcore.release.preparation import PreparedRelease
 
 from ..components import draw_heading, draw_program, question_choice
 from ..project.saved_project import store_experiment
+from ..released.downloads import OUTPUTS_TEXT, SCHEMA_OUTPUT_TEXT, draw_release_outputs
+from ..released.released_views import draw_released_views
 from ..session import Table, is_public_host, release_ledger
 from ..session.stakeholder_wall import text_unless_stakeholder
-from .downloads import OUTPUTS_TEXT, SCHEMA_OUTPUT_TEXT, draw_release_outputs
 from .release_job import ReleaseDesk
-from .released_views import draw_released_views
 
 RELEASE_FOLDER = "release"  # the new folder that code writes a release to
 

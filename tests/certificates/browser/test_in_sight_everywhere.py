@@ -11,6 +11,7 @@ PAGES = [
     "explore",
     "compare",
     "release",
+    "ask",
     "guarantee",
     "audit",
     "evolution",

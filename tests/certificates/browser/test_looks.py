@@ -20,6 +20,7 @@ PAGES = [
     "/explore",
     "/compare",
     "/release",
+    "/ask",
     "/guarantee",
     "/audit",
     "/evolution",

@@ -448,7 +448,7 @@ def test_the_names_that_a_release_may_hold_are_those_that_are_shown_and_written(
     """One list in the verifier, one on the page, and all that the releases here wrote."""
     tomllib = pytest.importorskip("tomllib")
     shown = tomllib.loads(
-        (Path(__file__).parents[3] / "pages/_ui/release/downloads.toml").read_text()
+        (Path(__file__).parents[3] / "pages/_ui/released/downloads.toml").read_text()
     )
     allowed = folders.DATA_FILES | folders.DOCUMENT_FILES | {folders.SIGNED}
     assert shown.keys() == allowed
