@@ -16,7 +16,8 @@ from starlette.responses import HTMLResponse, PlainTextResponse
 from starlette.routing import Route
 from streamlit.web.server.starlette.starlette_websocket import is_host_allowed
 
-from ..session import printable_text
+from ..session import owner, printable_text
+from . import demo
 
 SCRIPT = Path(__file__).with_suffix(".js").read_text(encoding="utf-8")
 REASON_PATH = "/connection-reason"
@@ -99,6 +100,8 @@ async def _answer_reason(request: Request) -> PlainTextResponse:
         return PlainTextResponse(host_text)
     if netloc(origin) not in ("", host) and not is_listed_origin(origin):
         return PlainTextResponse(describe_refused_origin(origin, host))
+    if owner.is_demo() and demo.is_full(request.scope):
+        return PlainTextResponse(demo.FULL_TEXT)
     return PlainTextResponse(SOCKET_TEXT)
 
 

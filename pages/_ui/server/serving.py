@@ -27,7 +27,7 @@ from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 from ..jobs.shared_pool import worker_pool
 from ..session import owner, render_turns, uploads
-from . import connection_check, log_privacy, page_address
+from . import connection_check, demo, log_privacy, page_address
 from .frame_ancestors import frame_headers
 
 # sizes of other people's tables; driving the pages by program
@@ -36,6 +36,7 @@ CLOSED_PATHS = (
     "/_stcore/agent/",
 )
 POLICY_VIOLATION_CODE = 1008  # the WebSocket code for what is not allowed
+TRY_LATER_CODE = 1013  # and for a server that is full
 _SECRET = secrets.token_bytes(32)
 
 
@@ -45,6 +46,8 @@ def app_options() -> dict[str, Any]:
     # the entry has run
     # for the first time, and let a visitor's first deep link pass the entry by.
     PagesManager.uses_pages_directory = False
+    if owner.is_demo():
+        demo.limit_server()
     middleware = [Middleware(RequestGuard), Middleware(uploads.UploadLimit)]
     return {
         "routes": [*page_address.page_routes(), connection_check.reason_route()],
@@ -93,6 +96,10 @@ class RequestGuard:
     async def _serve_websocket(self, scope: Scope, receive: Receive, send: Send) -> None:
         if not _is_allowed_origin(scope):
             await send({"type": "websocket.close", "code": POLICY_VIOLATION_CODE})
+            return
+        if owner.is_demo() and demo.is_full(scope):
+            connection_check.log_once(demo.FULL_TEXT)
+            await send({"type": "websocket.close", "code": TRY_LATER_CODE})
             return
         _mark_framed_tab(scope)
         await self.app(scope, _filter_messages(receive), send)

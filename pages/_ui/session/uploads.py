@@ -98,6 +98,11 @@ def begin_page(title: str) -> None:
     st.session_state["page"] = title
 
 
+def open_session_ids() -> set[str]:
+    """Return the sessions that the server holds, whether their tab is there or may come back."""
+    return set(_last_active)
+
+
 async def close_abandoned_sessions() -> None:
     """Close abandoned sessions and free their memory, for as long as the server runs.
 
