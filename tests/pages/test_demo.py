@@ -24,7 +24,7 @@ def in_demo(monkeypatch, tmp_path):
     (tmp_path / "people.csv").write_text("a,b\n1,2\n3,4\n")
 
 
-@parametrize("page", ["data", "compare", "release"])
+@parametrize("page", ["data", "compare", "release", "ask"])
 def test_a_page_says_that_there_are_samples_only_and_takes_no_file(in_demo, page):
     app = open_page(page, sample="berkeley")
     assert "public samples" in everything(app)

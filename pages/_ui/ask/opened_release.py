@@ -22,7 +22,7 @@ from dpcore.release.received_release import (
 
 from ..jobs import close_job, job_result
 from ..released.earlier_releases import EarlierRelease, earlier_releases
-from ..session import escape_markdown, is_public_host, printable_text, session
+from ..session import escape_markdown, is_public_host, owner, printable_text, session
 from ..session.release_ledger import find_ledger_path
 
 OPEN_JOB = "opened-release"  # its name in a session
@@ -48,6 +48,9 @@ class ReleaseSource:
 
 def choose_release() -> ReleaseSource | None:
     """Draw the choice of a release, and of its owner's key; None where none is chosen."""
+    if owner.has_samples_only():
+        st.info(owner.samples_only_text(), icon=":material/info:")
+        return None
     releases = _own_releases()
     kinds = [FROM_FILE]
     if not is_public_host():

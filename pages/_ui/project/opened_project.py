@@ -37,6 +37,7 @@ from ..session import (
     escape_markdown,
     is_stakeholder_view,
     join_first_printable_texts,
+    owner,
     session,
     set_widget_value,
     whole_table,
@@ -75,6 +76,9 @@ def draw_open_uploader() -> None:
     """Draw the place for a project's file, to choose or to drop."""
     if is_stakeholder_view():
         st.caption(IN_VIEW_TEXT)
+        return
+    if owner.has_samples_only():
+        st.caption(owner.samples_only_text())
         return
     st.file_uploader(
         "Open a project",

@@ -18,7 +18,7 @@ from .session import session
 DEMO_VARIABLE = "DPCORE_DEMO"
 FRAME_HEADER = "x-dpcore-in-frame"  # which the server sets itself, for a tab inside a frame
 DEMO_TEXT = (
-    "This is a demo with public samples: no table can be uploaded, and nothing is released. To use "
+    "This is a demo with public samples: no file can be uploaded, and nothing is released. To use "
     "your own table, install the app on your computer, where no table leaves it: "
     "`uvx privacy-utility-explorer`"
 )
