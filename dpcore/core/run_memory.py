@@ -40,9 +40,9 @@ def limit_process_memory() -> None:
     status = Path("/proc/self/status")
     if resource is None or math.isinf(run_bytes) or not status.exists():
         return
-    held = re.search(r"VmData:\s+(\d+) kB", status.read_text(encoding="ascii"))
-    if held is not None:
-        max_bytes = int(held[1]) * 1024 + IMPORT_BYTES + int(run_bytes)
+    match = re.search(r"VmData:\s+(\d+) kB", status.read_text(encoding="ascii"))
+    if match is not None:
+        max_bytes = int(match[1]) * 1024 + IMPORT_BYTES + int(run_bytes)
         _, hard_limit = resource.getrlimit(resource.RLIMIT_DATA)
         if hard_limit == resource.RLIM_INFINITY or max_bytes < hard_limit:
             resource.setrlimit(resource.RLIMIT_DATA, (max_bytes, hard_limit))
