@@ -72,7 +72,8 @@ class LedgerMemory:
 
 def remembered_ledger(table: Table) -> RememberedLedger | None:
     """Return where the budget of a table was recorded last; None where nothing is known."""
-    return _memory().ledgers.get(table.identity)
+    memory = session().find_resource(MEMORY_NAME)
+    return memory.ledgers.get(table.identity) if isinstance(memory, LedgerMemory) else None
 
 
 def remember_ledger(table: Table, folder: str, used_share: float) -> None:

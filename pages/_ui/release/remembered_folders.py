@@ -34,8 +34,8 @@ def draw_remembered_folders(table: Table, ledger: Path | None) -> None:
         elif Path(folder) != ledger.parent:
             st.warning(
                 "The budget of a table with these columns is recorded in "
-                f"{escape_markdown(folder, MAX_PATH_TEXT)} ({note}). A second record would not "
-                "know of that use."
+                f"{escape_markdown(folder, MAX_PATH_TEXT)} ({note}). A second budget record would "
+                "not know of that use."
             )
             _offer_folder(number, folder, note)
 
