@@ -121,6 +121,14 @@ def draw_opened_project() -> None:
         st.button("Close", key="close-project", on_click=opened.close, type="tertiary")
 
 
+def project_ledger() -> str:
+    """Return the folder of the ledger that the opened project names; "" without one."""
+    opened = session().find_resource(PROJECT_NAME)
+    if not isinstance(opened, OpenedProject) or opened.project is None:
+        return ""
+    return opened.project.ledger.strip()
+
+
 def read_project(file: Any, name: str) -> Project:
     """Return the project in a file; InputError says what is wrong with it."""
     if file.size > MAX_PROJECT_BYTES:

@@ -13,29 +13,18 @@ from dpcore.evaluation.project import PROJECT_FILE, TYPED, Project
 from ..components.parameter_widgets import DEFAULT_REPEATS, selected_budget
 from ..components.program_panel import table_file_name
 from ..components.question_choice import first_columns
+from ..components.tab_experiment import ExperimentSlot, experiment_slot
 from ..session import is_public_host, is_public_table, session, visible_table
-from ..session.release_ledger import FOLDER_WIDGET_KEY
+from ..session.release_ledger import find_ledger_path
 from ..session.session import Session
 from ..session.stakeholder_wall import PublicTable, public_table_of
 from ..session.table import Table
 
-EXPERIMENT_NAME = "experiment"  # of a tab's last experiment among its resources
 SAVE_HELP = (
     "Schema, who is protected, questions, algorithm, budget and your decisions. No row is in it."
 )
 INFERRED_TEXT = "Its schema has values that were taken from your data: share the file with care."
 NOTHING_TO_SAVE_TEXT = "The schema rests on the data, so this view saves no project."
-
-
-@dataclass(eq=False)
-class ExperimentSlot:
-    """The experiment that a tab has shown last, if any."""
-
-    experiment: Experiment | None = None
-
-    def close(self) -> None:
-        """Forget it."""
-        self.experiment = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -47,11 +36,6 @@ class TypedChoices:
     ledger: str
 
 
-def store_experiment(experiment: Experiment) -> None:
-    """Keep the experiment that a page shows as that of the tab's project."""
-    _experiment_slot().experiment = experiment
-
-
 def draw_save_button() -> None:
     """Draw the button that saves the tab's project; its file is written when it is pressed."""
     table = visible_table()
@@ -59,7 +43,7 @@ def draw_save_button() -> None:
         st.caption(NOTHING_TO_SAVE_TEXT)
         return
     mine = session()
-    slot = _experiment_slot()
+    slot = experiment_slot()
     in_view = is_public_table(table)
     choices = _typed_choices(in_view=in_view)
     st.download_button(
@@ -107,19 +91,15 @@ def project_of_table(
     )
 
 
-def _experiment_slot() -> ExperimentSlot:
-    """Return the slot of the tab's last experiment; another one in the stakeholder view."""
-    return session().get_or_create(EXPERIMENT_NAME, ExperimentSlot)
-
-
 def _typed_choices(*, in_view: bool) -> TypedChoices:
     """Return what was entered in this tab; the stakeholder view keeps reasons and folders back."""
     reason = ""
     ledger = ""
     if not in_view:
         reason = " ".join(st.session_state.get("reason", "").split())
-    if not in_view and not is_public_host():
-        ledger = st.session_state.get(FOLDER_WIDGET_KEY, "").strip()
+    ledger_path = None if in_view or is_public_host() else find_ledger_path()
+    if ledger_path is not None:
+        ledger = str(ledger_path.parent)
     return TypedChoices(budget=selected_budget(), reason=reason, ledger=ledger)
 
 

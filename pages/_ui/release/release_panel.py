@@ -10,7 +10,7 @@ from dpcore.evaluation.programs.release_program import ReleaseSettings, release_
 from dpcore.release.preparation import PreparedRelease
 
 from ..components import draw_heading, draw_program, question_choice
-from ..project.saved_project import store_experiment
+from ..components.tab_experiment import store_experiment
 from ..released.downloads import OUTPUTS_TEXT, SCHEMA_OUTPUT_TEXT, draw_release_outputs
 from ..released.released_views import draw_released_views
 from ..session import Table, is_public_host, release_ledger
@@ -53,7 +53,7 @@ def draw_code(ready: PreparedRelease, table: Table, ledger: Path | None) -> None
         None if measurement is None else measurement.split.share,
     )
     experiment = Experiment(task=task, algorithm=request.algorithm, budget=request.budget)
-    store_experiment(experiment)
+    store_experiment(experiment, table)
     is_path_shown = ledger is not None and not is_public_host()
     settings = ReleaseSettings(
         ledger=str(ledger) if is_path_shown else release_ledger.LEDGER_FILE_NAME,
