@@ -267,5 +267,5 @@ class TreeAnswerReader:
         w = w if self._matrix is None else self._matrix.T @ w
         theta = np.zeros(self._size)
         for clique_slice, clique_tables, answer_positions in self._clique_tables:
-            theta[clique_slice] += clique_tables.adjoint(w[answer_positions])
+            theta[clique_slice] = clique_tables.adjoint(w[answer_positions])
         return theta
