@@ -23,7 +23,7 @@ from ..charts import figure_frame
 from ..charts.alternatives_chart import NoisePoint, RuleMark, alternatives_chart
 from ..components import draw_chart_footer, draw_chart_panel, draw_downloadable_table
 from ..components.result_panels import CHART_CONFIG
-from ..session import Table, escape_markdown, printable_text, session
+from ..session import Table, capitalize_first, escape_markdown, printable_text, session
 from .attack_job import AttackResult, AttackTask
 from .attack_settings import AttackSettings
 
@@ -128,13 +128,20 @@ def noise_point(point: PrivatePoint) -> NoisePoint:
 def not_attacked_text(found: Alternatives) -> str:
     """Return what was attacked, and what was not."""
     asked = found.task.asked
+    table_count = len(asked.tables.axes)
+    column_count = len(asked.tables.axes[0])
     text = (
-        f"All {len(asked.tables.axes)} tables of {len(asked.tables.axes[0])} columns, "
+        f"{_count_text(table_count, 'table')} of {_count_text(column_count, 'column')}, "
         f"{asked.domain.size:,} combinations, {asked.n:,} {found.unit}."
     )
     if found.task.unattacked_rows:
         text += f" Not attacked: the other {found.task.unattacked_rows:,}."
     return text
+
+
+def _count_text(count: int, noun: str) -> str:
+    """Return a number of things, such as "1 table" or "3 tables"."""
+    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
 
 
 def outcome_table(found: Alternatives) -> pd.DataFrame:
@@ -181,7 +188,7 @@ def draw_costs(found: Alternatives, shown: RuleOutcome) -> None:
     """Draw what the shown rule costs every group, small ones first, beside the noise."""
     costs = shown.costs
     st.markdown(
-        f"{escape_markdown(shown.rule)}: {100 * costs.misplaced:.3g} of 100 {found.unit} are in a "
+        f"{capitalize_first(escape_markdown(shown.rule))}: {100 * costs.misplaced:.3g} of 100 {found.unit} are in a "
         f"wrong cell. The largest error is {found.n * costs.largest:.3g} {found.unit}. "
         f"{100 * costs.lost_share:.3g} of 100 counts have no number of their own. "
         f"{100 * costs.flipped_share:.3g} of 100 conclusions turn, "

@@ -12,6 +12,7 @@ PAGES = [
     "compare",
     "release",
     "guarantee",
+    "alternatives",
     "audit",
     "evolution",
     "learning",

@@ -21,6 +21,7 @@ PAGES = [
     "/compare",
     "/release",
     "/guarantee",
+    "/alternatives",
     "/audit",
     "/evolution",
     "/learning",
