@@ -188,8 +188,9 @@ def draw_costs(found: Alternatives, shown: RuleOutcome) -> None:
     """Draw what the shown rule costs every group, small ones first, beside the noise."""
     costs = shown.costs
     st.markdown(
-        f"{capitalize_first(escape_markdown(shown.rule))}: {100 * costs.misplaced:.3g} of 100 {found.unit} are in a "
-        f"wrong cell. The largest error is {found.n * costs.largest:.3g} {found.unit}. "
+        f"{capitalize_first(escape_markdown(shown.rule))}: {100 * costs.misplaced:.3g} of 100 "
+        f"{found.unit} are in a wrong cell. The largest error is "
+        f"{found.n * costs.largest:.3g} {found.unit}. "
         f"{100 * costs.lost_share:.3g} of 100 counts have no number of their own. "
         f"{100 * costs.flipped_share:.3g} of 100 conclusions turn, "
         f"{100 * costs.vanished_share:.3g} are gone."
