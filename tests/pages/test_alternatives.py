@@ -8,7 +8,7 @@ import re
 import pytest
 
 from dpcore.evaluation.reconstruction.rule_outcomes import comparison_sentences
-from pages._ui.alternatives import attack_job, attack_settings
+from pages._ui.alternatives import attack_job, attack_report, attack_settings, results_view
 from pages._ui.alternatives.attack_job import AttackResult
 from pages._ui.session import sample_table
 from pages._ui.session.current_table import SAMPLES
@@ -126,3 +126,24 @@ def test_an_upload_is_attacked_when_that_is_asked_for_and_never_shown_to_stakeho
     app = switch_page(app, "alternatives")
     assert not figures(app)
     assert "proves" not in visible_text(app)
+
+
+def test_the_report_is_one_table_of_all_rules_with_what_they_do_not_say(page):
+    table = sample_table("berkeley")
+    settings = attack_settings.default_settings(table.domain)
+    task = attack_job.make_task(table.domain, table.encoded_rows(table.domain.names), settings)
+    result = stored("berkeley")
+    found = results_view.Alternatives(
+        task=task,
+        result=result,
+        counterparts=dict.fromkeys(attack_settings.DEFAULT_RULES),
+        chosen=result.curve[2],
+        unit="people",
+    )
+    text = attack_report.render_report(table, found)
+    assert "uses real data – do not publish" in text
+    for outcome in result.outcomes:
+        assert f"<bdi>{outcome.rule}</bdi>" in text
+        assert f"{round(100 * outcome.proved_share)} of 100 people" in text
+    assert all(limit in text for limit in results_view.limit_texts("people"))
+    assert "<script" not in text

@@ -5,7 +5,6 @@ from pathlib import Path
 
 import streamlit as st
 
-from dpcore.accuracy.meaning_of_epsilon import format_times_in_100
 from dpcore.core.provenance import Provenance
 from dpcore.release.evidence import printing
 
@@ -41,8 +40,7 @@ def render_report(table: Table, found: Alternatives) -> str:
         columns=", ".join(map(printable_text, found.task.asked.domain.names)),
         sentences=[found.sentence(outcome) for outcome in found.result.outcomes],
         noise=chosen_noise_sentence(found),
-        reveals=_reveal_lines(found),
-        costs=_cost_lines(found),
+        lines=_rule_lines(found),
         limits=limit_texts(found.unit),
     )
 
@@ -52,42 +50,23 @@ def _of_100(share: float | None) -> str:
     return "–" if share is None else f"{100 * share:.3g}"
 
 
-def _reveal_lines(found: Alternatives) -> list[tuple[str, ...]]:
-    """Return a line for each rule: what is proved, guessed and disclosed."""
-    return [
-        (
-            outcome.rule,
-            _of_100(outcome.proved_share),
-            _of_100(outcome.undecided_share),
-            _of_100(outcome.guessed_share),
-            _of_100(outcome.baseline_share),
-            _of_100(outcome.sample_share),
-            _of_100(outcome.disclosed_share),
-        )
-        for outcome in found.result.outcomes
-    ]
-
-
-def _cost_lines(found: Alternatives) -> list[tuple[str, ...]]:
-    """Return a line for each rule: its costs, and the private release of equal error."""
+def _rule_lines(found: Alternatives) -> list[tuple[str, ...]]:
+    """Return a line for each rule: what it reveals, and what it costs."""
     lines = []
     for outcome in found.result.outcomes:
-        counterpart = found.counterparts[outcome.rule]
         costs = outcome.costs
-        private = ("–", "–")
-        if counterpart is not None:
-            private = (
-                f"{counterpart.epsilon:.2g}",
-                format_times_in_100(counterpart.max_guess),
-            )
+        baselines = f"{_of_100(outcome.baseline_share)}; {_of_100(outcome.sample_share)}"
         lines.append(
             (
                 outcome.rule,
+                _of_100(outcome.proved_share),
+                _of_100(outcome.undecided_share),
+                f"{_of_100(outcome.guessed_share)} ({baselines})",
+                _of_100(outcome.disclosed_share),
                 _of_100(costs.misplaced),
                 f"{found.n * costs.largest:.3g}",
                 _of_100(costs.lost_share),
                 _of_100(costs.flipped_share),
-                *private,
             )
         )
     return lines

@@ -196,18 +196,24 @@ def draw_costs(found: Alternatives, shown: RuleOutcome) -> None:
         f"{100 * costs.vanished_share:.3g} are gone."
     )
     rule_column, noise_column = st.columns(2)
-    with rule_column:
-        _draw_group_chart(costs.groups, found.n, escape_markdown(shown.rule), "rule-groups")
-    with noise_column:
-        label = f"noise at ε = {found.chosen.epsilon:g}"
-        _draw_group_chart(found.chosen.costs.groups, found.n, label, "noise-groups")
-
-
-def _draw_group_chart(groups: Sequence[GroupCost], n: int, label: str, key: str) -> None:
-    """Draw the errors about the smallest groups."""
-    if not groups:
+    noise_groups = found.chosen.costs.groups[:MAX_GROUPS]
+    rule_groups = costs.groups[:MAX_GROUPS]
+    if not rule_groups:
         st.caption("Tables of one column have no groups to compare.")
         return
+    largest = max(group.error for group in (*rule_groups, *noise_groups))
+    with rule_column:
+        label = capitalize_first(shown.rule)
+        _draw_group_chart(rule_groups, found.n, largest, label, "rule-groups")
+    with noise_column:
+        label = f"Noise at ε = {found.chosen.epsilon:g}"
+        _draw_group_chart(noise_groups, found.n, largest, label, "noise-groups")
+
+
+def _draw_group_chart(
+    groups: Sequence[GroupCost], n: int, largest: float, label: str, key: str
+) -> None:
+    """Draw the errors about some groups, on a scale up to the `largest`."""
     frame = pd.DataFrame(
         [
             {
@@ -215,11 +221,12 @@ def _draw_group_chart(groups: Sequence[GroupCost], n: int, label: str, key: str)
                 "share": group.rows / n,
                 "error": group.error,
             }
-            for group in groups[:MAX_GROUPS]
+            for group in groups
         ]
     )
     summary = f"{label}: how much the real and the published tables disagree, small groups first."
     figure = figure_frame.group_error_chart(frame, "smallest groups")
+    figure.update_xaxes(range=[0, 1.05 * max(largest, 0.01)])
     draw_chart_panel(figure, summary, frame, key)
 
 

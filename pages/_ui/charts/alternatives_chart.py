@@ -66,6 +66,7 @@ def alternatives_chart(
         mode="lines+markers+text",
         text=epsilon_labels(curve, MIN_LABEL_GAP * largest),
         textposition="top right",
+        cliponaxis=False,
         customdata=[f"ε = {point.epsilon:g}" for point in curve],
         textfont=TEXT_FONT | {"color": SYNTHETIC},
         line={"color": SYNTHETIC, "width": 2},
@@ -94,7 +95,7 @@ def alternatives_chart(
         hovertemplate="%{customdata}: error %{x:.3g}, proved %{y:.3g} of 100<extra></extra>",
     )
     figure.add_hline(50, line={"color": GREY, "dash": "dot", "width": 1})
-    x_range = [-0.04 * largest, 1.1 * largest]
+    x_range = [-0.04 * largest, 1.15 * largest]
     figure.update_xaxes(title=f"{unit} of 100 in a wrong cell", range=x_range)
     figure.update_yaxes(title="of 100", range=[-8, 112], tickvals=[0, 25, 50, 75, 100])
     figure = finish_figure(figure, HEIGHT)

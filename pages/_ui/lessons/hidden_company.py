@@ -74,7 +74,7 @@ def possible_counts(published: PublishedTables, company: int) -> list[int]:
 
 def draw_lesson() -> None:
     """Draw the lesson: the tables, the guess, the way, and what rounding would have changed."""
-    with st.expander(f"7. {TITLE}: find the hidden number", icon=":material/search:"):
+    with st.expander(f"7. {TITLE}", icon=":material/search:"):
         st.markdown(
             f"Ill people in four companies. Counts below {THRESHOLD} are hidden, and more with "
             "them, so that no row or column of a table gives one away."
