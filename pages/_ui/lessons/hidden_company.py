@@ -83,6 +83,7 @@ def draw_lesson() -> None:
         is_hidden = hidden_counts()
         shown = [HIDDEN_MARK if h else str(c) for c, h in zip(counts, is_hidden, strict=True)]
         st.markdown(_tables_markdown(shown))
+        st.caption("A family owns the large bakery and the small garage.")
         guess = st.number_input(
             f"How many people of the {COMPANIES[HIDDEN_COMPANY]} are ill?",
             0,
@@ -91,7 +92,6 @@ def draw_lesson() -> None:
             key="hidden-company",
         )
         if guess is None:
-            st.caption("A family owns the large bakery and the small garage.")
             return
         is_right = guess == ILL_PEOPLE[HIDDEN_COMPANY]
         st.markdown(f"**{'Right' if is_right else 'Not quite'}.** {way_text()}")
