@@ -5,13 +5,15 @@ from pathlib import Path
 
 import streamlit as st
 
-from dpcore.accuracy.meaning_of_epsilon import format_times_in_100
 from dpcore.core.provenance import Provenance
+from dpcore.evaluation.reconstruction.rule_outcomes import RuleOutcome
 from dpcore.release.evidence import printing
 
 from ..components import draw_heading
 from ..session import Table, printable_text
 from .results_view import Alternatives, chosen_noise_sentence, limit_texts, not_attacked_text
+
+RULES_PER_TABLE = 6  # as many columns as a page is wide
 
 
 def draw_download(table: Table, found: Alternatives) -> None:
@@ -41,8 +43,7 @@ def render_report(table: Table, found: Alternatives) -> str:
         columns=", ".join(map(printable_text, found.task.asked.domain.names)),
         sentences=[found.sentence(outcome) for outcome in found.result.outcomes],
         noise=chosen_noise_sentence(found),
-        reveals=_reveal_lines(found),
-        costs=_cost_lines(found),
+        tables=_rule_tables(found),
         limits=limit_texts(found.unit),
     )
 
@@ -52,42 +53,31 @@ def _of_100(share: float | None) -> str:
     return "–" if share is None else f"{100 * share:.3g}"
 
 
-def _reveal_lines(found: Alternatives) -> list[tuple[str, ...]]:
-    """Return a line for each rule: what is proved, guessed and disclosed."""
-    return [
-        (
-            outcome.rule,
-            _of_100(outcome.proved_share),
-            _of_100(outcome.undecided_share),
-            _of_100(outcome.guessed_share),
-            _of_100(outcome.baseline_share),
-            _of_100(outcome.sample_share),
-            _of_100(outcome.disclosed_share),
-        )
-        for outcome in found.result.outcomes
-    ]
+def _rule_tables(found: Alternatives) -> list[tuple[list[str], list[list[str]]]]:
+    """Return tables with a column for each rule, a few rules each: the headings, and the lines."""
+    tables = []
+    outcomes = found.result.outcomes
+    for start in range(0, len(outcomes), RULES_PER_TABLE):
+        some = outcomes[start : start + RULES_PER_TABLE]
+        columns = [_rule_numbers(outcome, found.n) for outcome in some]
+        lines = [[name, *(column[name] for column in columns)] for name in columns[0]]
+        tables.append((["of 100", *(outcome.rule for outcome in some)], lines))
+    return tables
 
 
-def _cost_lines(found: Alternatives) -> list[tuple[str, ...]]:
-    """Return a line for each rule: its costs, and the private release of equal error."""
-    lines = []
-    for outcome in found.result.outcomes:
-        counterpart = found.counterparts[outcome.rule]
-        costs = outcome.costs
-        private = ("–", "–")
-        if counterpart is not None:
-            private = (
-                f"{counterpart.epsilon:.2g}",
-                format_times_in_100(counterpart.max_guess),
-            )
-        lines.append(
-            (
-                outcome.rule,
-                _of_100(costs.misplaced),
-                f"{found.n * costs.largest:.3g}",
-                _of_100(costs.lost_share),
-                _of_100(costs.flipped_share),
-                *private,
-            )
-        )
-    return lines
+def _rule_numbers(outcome: RuleOutcome, n: int) -> dict[str, str]:
+    """Return what a rule reveals, and what it costs, by its name."""
+    costs = outcome.costs
+    return {
+        "proved": _of_100(outcome.proved_share),
+        "undecided": _of_100(outcome.undecided_share),
+        "guessed right": _of_100(outcome.guessed_share),
+        "guessed from single columns": _of_100(outcome.baseline_share),
+        "in another sample": _of_100(outcome.sample_share),
+        "value disclosed": _of_100(outcome.disclosed_share),
+        "in a wrong cell": _of_100(costs.misplaced),
+        "largest error, a count": f"{n * costs.largest:.3g}",
+        "counts lost": _of_100(costs.lost_share),
+        "conclusions turned": _of_100(costs.flipped_share),
+        "conclusions gone": _of_100(costs.vanished_share),
+    }

@@ -23,7 +23,7 @@ from ..charts import figure_frame
 from ..charts.alternatives_chart import NoisePoint, RuleMark, alternatives_chart
 from ..components import draw_chart_footer, draw_chart_panel, draw_downloadable_table
 from ..components.result_panels import CHART_CONFIG
-from ..session import Table, escape_markdown, printable_text, session
+from ..session import Table, capitalize_first, escape_markdown, printable_text, session
 from .attack_job import AttackResult, AttackTask
 from .attack_settings import AttackSettings
 
@@ -128,13 +128,20 @@ def noise_point(point: PrivatePoint) -> NoisePoint:
 def not_attacked_text(found: Alternatives) -> str:
     """Return what was attacked, and what was not."""
     asked = found.task.asked
+    table_count = len(asked.tables.axes)
+    column_count = len(asked.tables.axes[0])
     text = (
-        f"All {len(asked.tables.axes)} tables of {len(asked.tables.axes[0])} columns, "
+        f"{_count_text(table_count, 'table')} of {_count_text(column_count, 'column')}, "
         f"{asked.domain.size:,} combinations, {asked.n:,} {found.unit}."
     )
     if found.task.unattacked_rows:
         text += f" Not attacked: the other {found.task.unattacked_rows:,}."
     return text
+
+
+def _count_text(count: int, noun: str) -> str:
+    """Return a number of things, such as "1 table" or "3 tables"."""
+    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
 
 
 def outcome_table(found: Alternatives) -> pd.DataFrame:
@@ -181,25 +188,32 @@ def draw_costs(found: Alternatives, shown: RuleOutcome) -> None:
     """Draw what the shown rule costs every group, small ones first, beside the noise."""
     costs = shown.costs
     st.markdown(
-        f"{escape_markdown(shown.rule)}: {100 * costs.misplaced:.3g} of 100 {found.unit} are in a "
-        f"wrong cell. The largest error is {found.n * costs.largest:.3g} {found.unit}. "
+        f"{capitalize_first(escape_markdown(shown.rule))}: {100 * costs.misplaced:.3g} of 100 "
+        f"{found.unit} are in a wrong cell. The largest error is "
+        f"{found.n * costs.largest:.3g} {found.unit}. "
         f"{100 * costs.lost_share:.3g} of 100 counts have no number of their own. "
         f"{100 * costs.flipped_share:.3g} of 100 conclusions turn, "
         f"{100 * costs.vanished_share:.3g} are gone."
     )
     rule_column, noise_column = st.columns(2)
-    with rule_column:
-        _draw_group_chart(costs.groups, found.n, escape_markdown(shown.rule), "rule-groups")
-    with noise_column:
-        label = f"noise at ε = {found.chosen.epsilon:g}"
-        _draw_group_chart(found.chosen.costs.groups, found.n, label, "noise-groups")
-
-
-def _draw_group_chart(groups: Sequence[GroupCost], n: int, label: str, key: str) -> None:
-    """Draw the errors about the smallest groups."""
-    if not groups:
+    noise_groups = found.chosen.costs.groups[:MAX_GROUPS]
+    rule_groups = costs.groups[:MAX_GROUPS]
+    if not rule_groups:
         st.caption("Tables of one column have no groups to compare.")
         return
+    largest = max(group.error for group in (*rule_groups, *noise_groups))
+    with rule_column:
+        label = capitalize_first(shown.rule)
+        _draw_group_chart(rule_groups, found.n, largest, label, "rule-groups")
+    with noise_column:
+        label = f"Noise at ε = {found.chosen.epsilon:g}"
+        _draw_group_chart(noise_groups, found.n, largest, label, "noise-groups")
+
+
+def _draw_group_chart(
+    groups: Sequence[GroupCost], n: int, largest: float, label: str, key: str
+) -> None:
+    """Draw the errors about some groups, on a scale up to the `largest`."""
     frame = pd.DataFrame(
         [
             {
@@ -207,11 +221,12 @@ def _draw_group_chart(groups: Sequence[GroupCost], n: int, label: str, key: str)
                 "share": group.rows / n,
                 "error": group.error,
             }
-            for group in groups[:MAX_GROUPS]
+            for group in groups
         ]
     )
     summary = f"{label}: how much the real and the published tables disagree, small groups first."
     figure = figure_frame.group_error_chart(frame, "smallest groups")
+    figure.update_xaxes(range=[0, 1.05 * max(largest, 0.01)])
     draw_chart_panel(figure, summary, frame, key)
 
 

@@ -13,6 +13,7 @@ PAGES = [
     "release",
     "ask",
     "guarantee",
+    "alternatives",
     "audit",
     "evolution",
     "learning",

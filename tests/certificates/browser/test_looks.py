@@ -22,6 +22,7 @@ PAGES = [
     "/release",
     "/ask",
     "/guarantee",
+    "/alternatives",
     "/audit",
     "/evolution",
     "/learning",
