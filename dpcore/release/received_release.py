@@ -14,8 +14,9 @@ import tempfile
 import zipfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path, PurePosixPath
-from typing import BinaryIO
+from typing import IO, BinaryIO
 
 from ..core.errors import InputError
 from ..core.types import frozen
@@ -79,15 +80,15 @@ def receive_release(copy_files: CopyFiles, key: str = "") -> ReceivedRelease:
 
     Args:
         copy_files: Copies its files into a folder; raises InputError for what is no release.
-        key: The public key of the ledger's owner, from another place; "" where it is not known.
+        key: The public key of the ledger's owner, from elsewhere; "" where it is not known.
 
     """
-    with tempfile.TemporaryDirectory(prefix="release-") as place:
-        folder = Path(place) / "release"
+    with tempfile.TemporaryDirectory(prefix="release-") as workspace:
+        folder = Path(workspace) / "release"
         folder.mkdir(mode=0o700)
         copy_files(folder)
         _check_table_size(folder / "tables.npz")
-        checks = _run_verifier(Path(place), folder, key)
+        checks = _run_verifier(Path(workspace), folder, key)
         if not checks or not all(check.holds for check in checks):
             return ReceivedRelease(checks, {}, "")
         files = {path.name: path.read_bytes() for path in sorted(folder.iterdir())}
@@ -170,13 +171,13 @@ def _check_names(names: list[str]) -> None:
         raise InputError("holds a file twice; pack the release again")
 
 
-def _copy_file(file: BinaryIO, target: Path, max_bytes: int) -> int:
+def _copy_file(file: IO[bytes], target: Path, max_bytes: int) -> int:
     """Copy an open file and return its size; InputError where it is larger than is left."""
     is_document = target.name in DOCUMENT_FILES or target.name == SIGNED
     allowed = min(max_bytes, MAX_DOCUMENT_BYTES) if is_document else max_bytes
     size = 0
     with target.open("xb") as copy:
-        while chunk := file.read(CHUNK_BYTES):
+        for chunk in iter(partial(file.read, CHUNK_BYTES), b""):
             size += len(chunk)
             if size > allowed:
                 raise InputError(
@@ -200,11 +201,11 @@ def _check_table_size(path: Path) -> None:
             raise InputError(f"unpacks into {size:,} bytes, at most {MAX_TABLE_BYTES:,} are read")
 
 
-def _run_verifier(place: Path, folder: Path, key: str) -> tuple[Check, ...]:
+def _run_verifier(workspace: Path, folder: Path, key: str) -> tuple[Check, ...]:
     """Return what `verify.py` finds of a folder; InputError where it comes to no end."""
     if key and not KEY_PATTERN.fullmatch(key):
         raise InputError("the public key is not 64 of the characters 0 to 9 and a to f")
-    program = place / "verify.py"
+    program = workspace / "verify.py"
     program.write_text(VERIFIER_SOURCE, encoding="utf-8")
     command = [sys.executable, "-P", str(program), str(folder)]
     command += [f"--key={key}"] if key else []

@@ -60,7 +60,9 @@ def ask_for_questions(
         key=kind_key,
         **widget_args,
     )
-    texts = [t for t in (text, other_text) if t.strip()] if text.strip() else []
+    texts = [t for t in (text or "", other_text or "") if t.strip()]
+    if not (text or "").strip():
+        texts = []
     try:
         return [parse_question(t, domain) for t in texts], kind
     except InputError as error:

@@ -1,5 +1,6 @@
 """What a finished release shows: all columns, groups, links and questions, from its files alone."""
 
+import json
 from collections.abc import Mapping
 from io import BytesIO
 
@@ -13,6 +14,8 @@ from dpcore.core.types import frozen
 from dpcore.data.input_files import FileSource
 from dpcore.models.releases import Release
 from dpcore.queries.questions import Question
+from dpcore.release.evidence.facts_label import label_svg
+from dpcore.release.evidence.review import board_page
 from dpcore.release.finished_release import (
     FACTS_FILE,
     FinishedRelease,
@@ -31,6 +34,8 @@ from ..session import escape_markdown, session
 COLUMNS_TAB = "All columns"
 ASSOCIATIONS_TAB = "Associations"
 QUESTIONS_TAB = "Ask"
+LABEL_TAB = "Facts label"
+LABEL_WIDTH = 360  # pixels
 
 
 @frozen
@@ -49,6 +54,7 @@ def draw_released_views(files: Mapping[str, bytes], first_tab: str = COLUMNS_TAB
         COLUMNS_TAB: lambda: _draw_columns(views.panels),
         ASSOCIATIONS_TAB: lambda: draw_associations(views.panels),
         QUESTIONS_TAB: lambda: _draw_questions(views),
+        LABEL_TAB: lambda: _draw_label(files),
     }
     order = [first_tab, *(tab for tab in draw_by_tab if tab != first_tab)]
     draw_tabs("released", {tab: draw_by_tab[tab] for tab in order})
@@ -85,6 +91,25 @@ def _draw_questions(views: ReleasedViews) -> None:
         st.error(escape_markdown(error, 400))
     question_sentences.draw_notes(questions)
     st.caption(f"{FREE_TEXT} {question_sentences.INTERVAL_MEANING}")
+
+
+def _draw_label(files: Mapping[str, bytes]) -> None:
+    """Draw the facts label, and offer it and what a board will ask as files."""
+    facts = json.loads(files[FACTS_FILE])
+    number = len(json.loads(files["account.json"])["releases"])
+    label = str(label_svg(facts, number))
+    st.image(label, width=LABEL_WIDTH)
+    with st.container(horizontal=True):
+        st.download_button(
+            "Facts label (SVG)", label, "label.svg", "image/svg+xml", on_click="ignore"
+        )
+        st.download_button(
+            "What the board will ask (HTML)",
+            board_page(facts, number),
+            "board.html",
+            "text/html",
+            on_click="ignore",
+        )
 
 
 def released_interval(
