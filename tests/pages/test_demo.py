@@ -41,10 +41,12 @@ def test_start_offers_no_upload(in_demo):
     assert "Not on this page" in text
 
 
-def test_what_a_forged_browser_asks_for_is_refused_too(in_demo):
+def test_what_a_forged_browser_asks_for_is_refused_too(in_demo, monkeypatch):
     with pytest.raises(InputError, match="public samples only"):
         server_paths.resolve_table_path("people.csv")
-    assert release_ledger.are_releases_blocked()
+    assert release_ledger.are_releases_blocked(), "with a key"
+    monkeypatch.delenv(owner.KEY_VARIABLE)
+    assert release_ledger.are_releases_blocked(), "and without one, on one's own machine"
     assert release_ledger.find_ledger_path() is None
     sent = []
 
