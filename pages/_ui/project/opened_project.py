@@ -134,15 +134,15 @@ def draw_opened_project() -> None:
 def _is_shown_experiment(experiment: Experiment) -> bool:
     """Return whether a page has shown just this experiment on the table in use."""
     slot = experiment_slot()
-    shown = slot.experiment
-    if shown is None or slot.table_identity != whole_table().identity:
+    other = slot.experiment
+    if other is None or slot.table_identity != whole_table().identity:
         return False
     return (
-        shown.task.queries == experiment.task.queries
-        and shown.task.schema == experiment.task.schema
-        and shown.algorithm == experiment.algorithm
-        and shown.budget == experiment.budget
-        and shown.seeds == experiment.seeds
+        other.task.queries == experiment.task.queries
+        and other.task.schema == experiment.task.schema
+        and other.algorithm == experiment.algorithm
+        and other.budget == experiment.budget
+        and other.seeds == experiment.seeds
     )
 
 
