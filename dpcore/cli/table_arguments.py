@@ -211,14 +211,13 @@ def read_problem_and_rows(
     else:
         rows = count_source(choose_counter(table) if unit.person is None else table, workload, unit)
     for constraint, count in count_violations(domain, rows):
-        broken_text = f"{count:,} of {rows.n:,} rows break {constraint.description!r}"
+        noun = "people" if unit.counts_people else "rows"
+        broken_text = f"{count:,} of {rows.n:,} {noun} break {constraint.description!r}"
         print_message(
             "uses real data – do not publish",
             f"{broken_text}; they are counted as they are, and no synthetic row is like them",
         )
-    return QueryRelease(
-        workload, rows.n, unit.most_rows, read_start_distribution(task, domain)
-    ), rows
+    return QueryRelease(workload, rows.n, unit.group, read_start_distribution(task, domain)), rows
 
 
 def read_start_distribution(task: QueryTask, domain: Domain) -> Array | PublicStart | None:
