@@ -44,6 +44,7 @@ from ..release.preparation import encode_table
 from ..release.public_start import StartTable
 from ..schema.text_format import DELIMITER_NAMES, TextFormat
 from .arguments import (
+    COUNT_ARGUMENT,
     PERSON_ARGUMENTS,
     argument,
     finite_number,
@@ -82,6 +83,7 @@ TASK_ARGUMENTS = (
     argument("--stream", None, _STREAM_HELP, action=BooleanOptionalAction),
     *QUERY_ARGUMENTS,
     *PERSON_ARGUMENTS,
+    COUNT_ARGUMENT,
     argument("--start", "PUBLIC", "a public table of the same schema to start from"),
     flag("--start-support", "combinations that --start lacks stay empty"),
 )

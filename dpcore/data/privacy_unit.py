@@ -40,6 +40,7 @@ ROW_COUNT_NOTICE = (
     "that many rows."
 )
 MAX_ROWS_OF_ONE_VOTE = 12  # rows that may share a person's vote: lcm(1, …, 12) = 27,720
+DEFAULT_ROWS_OF_ONE_VOTE = 10  # lcm 2,520: for up to 1.7 million people
 MAX_VOTES = 2**32  # of all people together: sums of them, times an entry of a query, stay exact
 
 
@@ -81,6 +82,11 @@ class PrivacyUnit:
     def group(self) -> int:
         """How many of the n that are counted, rows or people, neighbours may differ in."""
         return 1 if self.counts_people else self.most_rows
+
+    @property
+    def shared_rows(self) -> int | None:
+        """How many rows at most share a person's vote; None where rows count."""
+        return self.most_rows if self.counts_people else None
 
     @property
     def votes_per_unit(self) -> int:
@@ -161,12 +167,14 @@ class PrivacyUnit:
     @property
     def neighbours_text(self) -> str:
         """A sentence on the neighbouring tables that must be indistinguishable."""
-        rows = "rows" if self.person is None else "rows after that choice"
+        counted = "rows" if self.person is None else "rows after that choice"
+        public = "n is public"
         if self.counts_people:
-            rows = "people, whose rows are not counted"
+            counted = "people"
+            public = "n is public, the number of rows is not"
         return (
             f"tables that differ in {self.protected_text}, replaced by any others, and have "
-            f"as many {rows}; n is public"
+            f"as many {counted}; {public}"
         )
 
 

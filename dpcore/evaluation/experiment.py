@@ -45,6 +45,7 @@ from ..schema.partial_schema import (
 )
 from ..schema.schema_json import domain_from_json
 
+PEOPLE = "people"  # of `count`, where everyone counts once
 SCHEMA_FILE = "schema.json"  # where commands and code look for the schema
 OPTIONAL_TASK_FIELDS = {  # that JSON leaves out at these defaults
     "schema_share": None,
@@ -150,6 +151,8 @@ class Experiment:
             "person": unit.person,
             "most_rows": unit.most_rows,
         }
+        if unit.counts_people:
+            document["count"] = PEOPLE
         for name, default in OPTIONAL_TASK_FIELDS.items():
             if getattr(task, name) != default:
                 document[name] = getattr(task, name)
@@ -167,7 +170,11 @@ class Experiment:
                 schema=document["schema"],
                 queries=tuple(document["queries"]),
                 columns=tuple(document["columns"]),
-                unit=PrivacyUnit(document["person"], document["most_rows"]),
+                unit=PrivacyUnit(
+                    document["person"],
+                    document["most_rows"],
+                    counts_people=document.get("count") == PEOPLE,
+                ),
                 **{name: document[name] for name in OPTIONAL_TASK_FIELDS if name in document},
             )
             return cls(
@@ -210,18 +217,20 @@ class Experiment:
         parameters = ", ".join(
             f"{name}={value!r}" for name, value in self._chosen_parameters().items()
         )
-        table = "table"
+        encoded_rows = "domain.encode(table)"
         if unit.person is not None:
-            table = f"limit_rows(table, {unit.person!r}, {unit.most_rows}, domain.names)"
+            counts_people = ", counts_people=True" if unit.counts_people else ""
+            unit_text = f"PrivacyUnit({unit.person!r}, {unit.most_rows}{counts_people})"
+            encoded_rows = f"{unit_text}.encode(domain, table)"
         columns = list(task.columns or task.planning_domain.names)
         budget = f"Budget({self.budget.epsilon!r}, {self.budget.delta!r})"
         return PYTHON_CODE.format(
             schema_file=SCHEMA_FILE,
             columns=columns,
             path=task.table,
-            table=table,
+            encoded_rows=encoded_rows,
             queries=list(task.queries),
-            group=unit.most_rows,
+            group=unit.group,
             algorithm=registered_name(self.algorithm),
             parameters=parameters,
             budget=budget,
@@ -251,13 +260,13 @@ class ExperimentGrid:
 
 
 PYTHON_CODE = """from dpcore import (
-    ALGORITHMS, Budget, QueryRelease, Run, domain_from_json, limit_rows, read_json, \
+    ALGORITHMS, Budget, PrivacyUnit, QueryRelease, Run, domain_from_json, read_json, \
 read_queries, read_table,
 )
 
 domain = domain_from_json(read_json("{schema_file}")).project({columns!r})
 table = read_table({path!r}, format=domain.file)
-rows = domain.encode({table})
+rows = {encoded_rows}
 workload, notes = read_queries({queries!r}, domain)
 problem = QueryRelease(workload, rows.n, group={group})
 algorithm = ALGORITHMS[{algorithm!r}]({parameters})
@@ -277,6 +286,7 @@ def _source_and_unit_options(task: QueryTask) -> list[str]:
     options = []
     if task.unit.person is not None:
         options += ["--person", task.unit.person]
+        options += ["--count", PEOPLE if task.unit.counts_people else "rows"]
     if task.unit != PrivacyUnit():
         options += ["--most-rows", str(task.unit.most_rows)]
     if task.start is not None:

@@ -353,7 +353,8 @@ RELEASE_CHECK = object_check(
                 "neighbours": LONG_TEXT_CHECK,
                 "records": whole_number_check(2),
                 "rows_per_person": whole_number_check(1),
-            }
+            },
+            {"count": choice_check("people"), "row_limit": whole_number_check(1)},
         ),
         "promise": object_check(
             {

@@ -262,7 +262,7 @@ def _size_text(active_table: Table) -> str:
     entry, _ = st.session_state[HEAD_KEY]
     if entry.says_later or active_table.row_count is None:
         return active_table.row_count_text
-    return f"{active_table.row_count:,} {unit_noun(active_table.unit.most_rows)}"
+    return f"{active_table.row_count:,} {unit_noun(active_table.unit.group)}"
 
 
 def may_show_limited_rows(active_table: Table) -> bool:

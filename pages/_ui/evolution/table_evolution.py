@@ -89,7 +89,7 @@ def draw_table_evolution() -> None:
     if pressed:
         rows = session_table.encoded_rows(session_table.domain.names)
         workload = Marginals.all(session_table.domain, min(2, len(session_table.domain.columns)))
-        problem = QueryRelease(workload, rows.n, session_table.unit.most_rows)
+        problem = QueryRelease(workload, rows.n, session_table.unit.group)
         algorithm = build_from_texts(RECIPE, {"rounds": str(rounds)})
         algorithm.plan(problem, budget)  # says now what is wrong
         task = {"algorithm": algorithm, "problem": problem, "budget": budget}

@@ -165,7 +165,7 @@ def draw_request_inputs(
         epsilon_container.warning(escape_markdown(caution, 300))
     with settings_container:
         workload, texts, name = _choose_workload_and_algorithm(table, budget)
-        problem = QueryRelease(workload, table.n, table.unit.most_rows)
+        problem = QueryRelease(workload, table.n, table.unit.group)
         settings = parameter_widgets.setting_widgets(name, problem, budget)
         rows, neutralize, noise = _choose_output(table)
     return ReleaseRequest(
@@ -273,7 +273,7 @@ def draw_predicted_tiles(ready: PreparedRelease, plan_key: tuple) -> None:
     budget = ready.request.budget
     n = problem.n
     workload = problem.workload
-    rows_per_person = ready.request.unit.most_rows
+    rows_per_person = ready.request.unit.group
     planned = None
     predicted = None
     if ready.schema_measurement is None:
@@ -408,7 +408,7 @@ def draw_plan_details(ready: PreparedRelease, plan_key: tuple) -> None:
     else:
         costs = f"The plan costs ε = {plan.accountant.epsilon(budget.delta):.6g}"
         accounting = plan.accountant.name
-    noun = unit_noun(unit.most_rows)
+    noun = unit_noun(unit.group)
     st.caption(
         f"{ready.problem.workload.m:,} questions about {ready.problem.n:,} {noun}. {costs} at δ = "
         f"{format_short_number(budget.delta)} by {accounting}, rounded up. All releases then "
