@@ -8,7 +8,7 @@ from .. import Budget, InputError, PrivacyUnit
 from ..algorithms import algorithms_for_problem
 from ..core.numbers import MAX_SYNTHETIC_ROWS, parse_number
 from ..core.types import Json, Texts
-from ..data.privacy_unit import DEFAULT_ROWS_OF_ONE_VOTE
+from ..data.privacy_unit import DEFAULT_ROWS_OF_ONE_VOTE, ROWS_COLUMN
 from ..privacy.accounting import MAX_DELTA, MAX_EPSILON, MIN_DELTA, MIN_EPSILON
 
 ArgumentSpec = tuple[str, Json]  # its name, and what argparse is told of it
@@ -162,6 +162,11 @@ COUNT_ARGUMENT = argument(
     f"counts, with noise for B of a person (default: {PEOPLE} with --person, else {ROWS})",
     choices=(PEOPLE, ROWS),
 )
+ROW_TOTALS_ARGUMENT = flag(
+    "--row-totals",
+    f"with --count {PEOPLE}: a column `{ROWS_COLUMN}` says how many rows a person has, so that "
+    "totals of rows can be asked, too",
+)
 
 
 def privacy_unit_of(args: Namespace) -> PrivacyUnit:
@@ -170,12 +175,16 @@ def privacy_unit_of(args: Namespace) -> PrivacyUnit:
     Everyone counts once where a person column is named, unless rows are to count. InputError names
     the argument that is missing.
     """
+    row_totals = getattr(args, "row_totals", False)
     count = args.count or (ROWS if args.person is None else PEOPLE)
     if count == ROWS:
+        if row_totals:
+            raise InputError(f"--row-totals needs --count {PEOPLE}; rows are counted already")
         return row_unit_of(args)
     if args.person is None:
         raise InputError(f"--count {PEOPLE} needs --person, the column that identifies a person")
-    return PrivacyUnit(args.person, args.most_rows or DEFAULT_ROWS_OF_ONE_VOTE, counts_people=True)
+    max_rows = args.most_rows or DEFAULT_ROWS_OF_ONE_VOTE
+    return PrivacyUnit(args.person, max_rows, counts_people=True, row_totals=row_totals)
 
 
 def row_unit_of(args: Namespace) -> PrivacyUnit:

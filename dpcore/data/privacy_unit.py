@@ -17,21 +17,29 @@ All is counted in votes, which are whole numbers: with L = lcm(1, …, s) a pers
 the kept rows share, L/k_i each, and N · L · t is whole. That is a table of N · L single votes, L of
 them of each person, so that every sensitivity to one vote, times L, is one to a person, by the
 triangle inequality along L single replacements; divided by N · L votes it is the one above.
+
+With a column `rows` = k_i beside the others, row totals follow from the same tables: the kept rows
+in c are Σ_k k · #{rows in c of people with k} = N Σ_k k · t(k, c), as such a row weighs 1/k. It is
+one more column of the rows, so that no sensitivity changes. Independent noise σ on the shares
+t(k, c) makes N σ √(Σ k²) of such a total (`accuracy.intervals.row_totals`).
 """
 
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
 
 from ..core.errors import InputError
 from ..core.types import Array, value_object
+from ..schema.column import Column
 from ..schema.column_readings import comparable_name, positions_of_name
 from ..schema.domain import Domain, Rows
 from .cell_hashes import combine_hashes, hash_cells, hash_person_ids
 
 ROW_UNIT = "one row"
+ROWS_COLUMN = "rows"  # the column that says how many rows a person has
 ONE_VOTE_TEXT = "; everyone counts once: the rows of one person share one vote"
 ROW_COUNT_NOTICE = (
     "How many rows are kept is not hidden: someone who knows everyone else's rows reads from it "
@@ -52,8 +60,9 @@ class PrivacyUnit:
 
     Without that column, `most_rows` above 1 is a promise of whoever holds the table: noise is
     scaled to it, and no row is left out. With `counts_people` everyone counts once: the kept rows
-    of a person share one vote (see the module). Raises InputError where that has no person column,
-    or more rows than can share a vote.
+    of a person share one vote (see the module), and with `row_totals` a column `rows` says how many
+    these are. Raises InputError where that has no person column, or more rows than can share a
+    vote.
 
     >>> PrivacyUnit(person="name", most_rows=2).description
     'one person with at most 2 rows'
@@ -64,9 +73,15 @@ class PrivacyUnit:
     person: str | None = None
     most_rows: int = 1
     counts_people: bool = False
+    row_totals: bool = False
 
     def __post_init__(self) -> None:
         if not self.counts_people:
+            if self.row_totals:
+                raise InputError(
+                    "totals of rows beside people are there only where people are counted; rows "
+                    "that are counted have them already"
+                )
             return
         if self.person is None:
             raise InputError(
@@ -100,7 +115,21 @@ class PrivacyUnit:
 
     def to_json(self) -> list[str | int | None]:
         """Return the unit as a list, for digests; as ever where rows count."""
-        return [self.person, self.most_rows, *(["people"] if self.counts_people else [])]
+        details = ["people"] if self.counts_people else []
+        if self.row_totals:
+            details.append(ROWS_COLUMN)
+        return [self.person, self.most_rows, *details]
+
+    def extend_domain(self, domain: Domain) -> Domain:
+        """Return the domain with the column `rows` where there are row totals.
+
+        InputError where the domain has such a column of its own.
+        """
+        if not self.row_totals:
+            return domain
+        _refuse_rows_column(domain.names)
+        rows_column = Column(name=ROWS_COLUMN, kind="integer", low=1, high=self.most_rows)
+        return replace(domain, columns=(*domain.columns, rows_column))
 
     def encode(self, domain: Domain, frame: pd.DataFrame) -> Rows:
         """Return the rows that count as grouped codes, with their votes; see `Domain.encode`.
@@ -112,6 +141,7 @@ class PrivacyUnit:
             return domain.encode(kept_rows)
         votes = self.votes_of_rows(kept_rows)
         require_two_people(int(votes.sum()) // self.votes_per_unit)
+        kept_rows = self.with_rows_column(kept_rows, votes)
         return domain.group_votes(domain.encode_cells(kept_rows), votes, self.votes_per_unit)
 
     def votes_of_rows(self, kept_rows: pd.DataFrame) -> Array:
@@ -136,6 +166,16 @@ class PrivacyUnit:
             if self.person is None
             else limit_rows(frame, self.person, self.most_rows, columns)
         )
+
+    def with_rows_column(self, kept_rows: pd.DataFrame, votes: Array) -> pd.DataFrame:
+        """Return kept rows with the column `rows` where there are row totals: k_i = L / votes.
+
+        InputError where the table has such a column of its own.
+        """
+        if not self.row_totals:
+            return kept_rows
+        _refuse_rows_column([str(c) for c in kept_rows.columns])
+        return kept_rows.assign(**{ROWS_COLUMN: self.votes_per_unit // votes})
 
     @property
     def description(self) -> str:
@@ -191,6 +231,15 @@ def person_position(person: str, columns: Sequence[str]) -> int:
             f"{', '.join(columns)}"
         )
     return positions[0]
+
+
+def _refuse_rows_column(names: Sequence[str]) -> None:
+    """Raise InputError where one of these columns is called `rows` already."""
+    if positions_of_name(ROWS_COLUMN, names):
+        raise InputError(
+            f"the table has a column {ROWS_COLUMN!r} of its own, the name of the column that says "
+            "how many rows a person has; rename it, or do without totals of rows"
+        )
 
 
 def person_numbers(frame: pd.DataFrame, person: str) -> Array:

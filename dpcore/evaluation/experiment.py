@@ -32,7 +32,7 @@ from ..algorithms import ALGORITHMS, Algorithm, registered_name
 from ..core.errors import InputError
 from ..core.parameters import parameter_values
 from ..core.types import Json, Texts
-from ..data.privacy_unit import PrivacyUnit
+from ..data.privacy_unit import ROWS_COLUMN, PrivacyUnit
 from ..privacy.accounting import Budget
 from ..queries import Workload
 from ..queries.parse_queries import join_column_names, read_queries
@@ -90,10 +90,12 @@ class QueryTask:
         if self.columns:
             schema = drop_faulty_unused_columns(schema, self.columns)
         if has_private_columns(schema):
+            if self.unit.row_totals:
+                raise InputError("totals of rows beside people need a schema without private parts")
             partial_schema = partial_schema_from_json(schema)
             return partial_schema.project(self.columns) if self.columns else partial_schema
         domain = domain_from_json(schema)
-        return domain.project(self.columns) if self.columns else domain
+        return self.unit.extend_domain(domain.project(self.columns) if self.columns else domain)
 
     @property
     def partial_schema(self) -> PartialSchema | None:
@@ -153,6 +155,8 @@ class Experiment:
         }
         if unit.counts_people:
             document["count"] = PEOPLE
+        if unit.row_totals:
+            document["row_totals"] = True
         for name, default in OPTIONAL_TASK_FIELDS.items():
             if getattr(task, name) != default:
                 document[name] = getattr(task, name)
@@ -174,6 +178,7 @@ class Experiment:
                     document["person"],
                     document["most_rows"],
                     counts_people=document.get("count") == PEOPLE,
+                    row_totals=bool(document.get("row_totals")),
                 ),
                 **{name: document[name] for name in OPTIONAL_TASK_FIELDS if name in document},
             )
@@ -214,21 +219,27 @@ class Experiment:
         if task.partial_schema is not None or task.start is not None:
             raise InputError("a measured schema and a public start have a command, but no code")
         unit = task.unit
+        rows_column = ROWS_COLUMN if unit.row_totals else None
         parameters = ", ".join(
             f"{name}={value!r}" for name, value in self._chosen_parameters().items()
         )
         encoded_rows = "domain.encode(table)"
+        extended_domain = ""
         if unit.person is not None:
             counts_people = ", counts_people=True" if unit.counts_people else ""
-            unit_text = f"PrivacyUnit({unit.person!r}, {unit.most_rows}{counts_people})"
-            encoded_rows = f"{unit_text}.encode(domain, table)"
-        columns = list(task.columns or task.planning_domain.names)
+            row_totals = ", row_totals=True" if unit.row_totals else ""
+            unit_code = f"PrivacyUnit({unit.person!r}, {unit.most_rows}{counts_people}{row_totals})"
+            encoded_rows = f"{unit_code}.encode(domain, table)"
+            if unit.row_totals:
+                extended_domain = f"domain = {unit_code}.extend_domain(domain)\n"
+        columns = list(task.columns or [c for c in task.planning_domain.names if c != rows_column])
         budget = f"Budget({self.budget.epsilon!r}, {self.budget.delta!r})"
         return PYTHON_CODE.format(
             schema_file=SCHEMA_FILE,
             columns=columns,
             path=task.table,
             encoded_rows=encoded_rows,
+            extended_domain=extended_domain,
             queries=list(task.queries),
             group=unit.group,
             algorithm=registered_name(self.algorithm),
@@ -266,7 +277,7 @@ read_queries, read_table,
 
 domain = domain_from_json(read_json("{schema_file}")).project({columns!r})
 table = read_table({path!r}, format=domain.file)
-rows = {encoded_rows}
+{extended_domain}rows = {encoded_rows}
 workload, notes = read_queries({queries!r}, domain)
 problem = QueryRelease(workload, rows.n, group={group})
 algorithm = ALGORITHMS[{algorithm!r}]({parameters})
@@ -287,6 +298,7 @@ def _source_and_unit_options(task: QueryTask) -> list[str]:
     if task.unit.person is not None:
         options += ["--person", task.unit.person]
         options += ["--count", PEOPLE if task.unit.counts_people else "rows"]
+        options += ["--row-totals"] if task.unit.row_totals else []
     if task.unit != PrivacyUnit():
         options += ["--most-rows", str(task.unit.most_rows)]
     if task.start is not None:

@@ -110,7 +110,8 @@ def _protection_facts(ready: PreparedRelease) -> Json:
     """Return who is protected, among how many rows, and how many of them may be one person's.
 
     Where people count, "records" is their number, of which one is one person, and "row_limit" the
-    rows that share a person's vote.
+    rows that share a person's vote; "row_totals" says that the schema's column `rows` holds how
+    many these are.
     """
     unit = ready.request.unit
     facts = {
@@ -121,6 +122,8 @@ def _protection_facts(ready: PreparedRelease) -> Json:
     }
     if unit.counts_people:
         facts |= {"count": "people", "row_limit": unit.most_rows}
+    if unit.row_totals:
+        facts["row_totals"] = True
     return facts
 
 

@@ -119,6 +119,37 @@ def test_a_person_of_many_rows_has_one_vote_too():
     assert votes[3] in (0, 2, 4, 6)
 
 
+@parametrize("rows_of_part", [1, 4, 100])
+def test_the_rows_of_a_person_are_those_that_are_kept(rows_of_part):
+    """A column says how many, and row totals follow from it: N Σ k t(k, c)."""
+    unit = PrivacyUnit("id", 3, counts_people=True, row_totals=True)
+    domain = unit.extend_domain(DOMAIN)
+    assert domain.names == ("a", "b", "rows")
+    frame = table([[CELLS[0]] * 9, [CELLS[1], CELLS[2]], [CELLS[3]], [CELLS[3]] * 3])
+    frame = frame.sort_values("id", ignore_index=True)
+    rows = unit.encode(domain, frame)
+    assert rows.count((2,), (3,)).tolist() == [6, 6, 12], "6 votes of each of four people"
+    gathered = gather(
+        limit_source(InParts(frame, rows=rows_of_part), unit, domain.names), domain, []
+    )
+    assert describe_rows(gathered) == describe_rows(rows)
+    votes = rows.count((0, 1, 2), domain.shape).reshape(4, 3)
+    totals = votes @ np.arange(1, 4) / unit.votes_per_unit
+    kept = limit_rows(frame, "id", 3, DOMAIN.names)
+    assert totals.tolist() == [((kept[["a", "b"]] == [*cell]).all(axis=1)).sum() for cell in CELLS]
+
+
+def test_a_table_with_a_column_called_rows_has_no_totals_of_rows_beside_it():
+    unit = PrivacyUnit("id", 3, counts_people=True, row_totals=True)
+    frame = table([CELLS, CELLS])
+    with expect_error("a column 'rows' of its own"):
+        unit.encode(unit.extend_domain(DOMAIN), frame.rename(columns={"a": "rows "}).assign(a=0))
+    with expect_error("a column 'rows' of its own"):
+        unit.extend_domain(unit.extend_domain(DOMAIN))
+    with expect_error("only where people are counted"):
+        PrivacyUnit("id", 3, row_totals=True)
+
+
 def statistics():
     sizes = cached_residual_spaces(TABLES).cells
     return {

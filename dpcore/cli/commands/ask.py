@@ -31,6 +31,8 @@ from ...accuracy.intervals.question_intervals import (
     independent_row_count,
     mark_as_adaptive,
     question_interval,
+    row_total_interval,
+    row_total_question,
 )
 from ...accuracy.intervals.stored_tables import tables_from_arrays
 from ...accuracy.intervals.unbiased_tables import (
@@ -45,7 +47,7 @@ from ...evaluation.run import compare_with_rows
 from ...models.releases import SyntheticRows, UnbiasedAnswers
 from ...privacy.accounting import ACCOUNTANT_BY_NAME, GdpAccountant, ZcdpAccountant
 from ...queries.questions import Question, parse_question
-from ..arguments import argument, finite_number, flag
+from ..arguments import PEOPLE, ROWS, argument, finite_number, flag
 from ..output_files import print_message
 
 MAX_ROWS = 1e15  # that a release can protect
@@ -60,6 +62,10 @@ WITHIN_HELP = (
     "also say what one more release must measure, at which epsilon, so that intervals "
     "are ± this share at most"
 )
+COUNT_HELP = (
+    f"what answers are about, where everyone counts once: shares of {PEOPLE}, or how many {ROWS} "
+    f"there are (of a release that was made with --row-totals) (default: {PEOPLE})"
+)
 ARGUMENTS = (
     argument("release", "RELEASE_DIR", "the folder that `release` wrote"),
     argument("questions", "QUESTION", "such as 'sex = Female and age > 50'", nargs="*"),
@@ -71,6 +77,7 @@ ARGUMENTS = (
         "of two questions: the first against the second",
         choices=COMPARISON_KINDS,
     ),
+    argument("--count", None, COUNT_HELP, choices=(PEOPLE, ROWS)),
     argument("--level", None, "how often intervals hold", type=finite_number, default=0.95),
     argument("--within", "SHARE", WITHIN_HELP, type=finite_number),
     flag("--json", "print JSON instead of lines"),
@@ -93,7 +100,10 @@ def execute(args: Namespace) -> None:
     for question in questions:
         for note in question.notes:
             print_message("note", note)
-    intervals = _intervals(unbiased_answers, questions, n, args)
+    if args.count == ROWS:
+        intervals = _row_totals(releases[0].facts["protects"], unbiased_answers, questions, args)
+    else:
+        intervals = _intervals(unbiased_answers, questions, n, args)
     if any(release.facts["made_by"]["adaptive"] for release in releases):
         intervals = list(map(mark_as_adaptive, intervals))
     follow_ups = []
@@ -152,6 +162,28 @@ def _intervals(
         level=args.level,
     )
     return [interval]
+
+
+def _row_totals(
+    protects: Json, unbiased_answers: UnbiasedAnswers, questions: list[Question], args: Namespace
+) -> list[Interval]:
+    """Return the interval of the number of rows that each question asks for."""
+    if args.compare or args.within is not None:
+        raise InputError(f"--count {ROWS} answers questions on their own, by --level alone")
+    if not protects.get("row_totals"):
+        raise InputError(
+            f"{args.release}: holds no totals of rows; release with --count {PEOPLE} --row-totals"
+        )
+    folder = None if args.others else Path(args.release)
+    intervals = []
+    for question in questions:
+        total = row_total_question(question, unbiased_answers.domain)
+        estimate = _estimate_answer(folder, unbiased_answers, total)
+        interval = row_total_interval(
+            unbiased_answers, total, protects["records"], estimate=estimate, level=args.level
+        )
+        intervals.append(interval)
+    return intervals
 
 
 def _print_json(intervals: list[Interval], follow_ups: list[FollowUpMeasurement]) -> None:

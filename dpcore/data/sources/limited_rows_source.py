@@ -8,7 +8,7 @@ import pandas as pd
 from ...core.errors import InputError
 from ...core.types import Array, Texts, frozen
 from ..cell_hashes import hash_person_ids
-from ..privacy_unit import PrivacyUnit, check_vote_count, person_position
+from ..privacy_unit import ROWS_COLUMN, PrivacyUnit, check_vote_count, person_position
 from .chunked_source import ChunkedSource
 from .source import Chunk, Source, SourceWrapper
 
@@ -32,10 +32,18 @@ class LimitedRowsSource(SourceWrapper, ChunkedSource):
         """The votes of each person where people count, else 1."""
         return self.unit.votes_per_unit
 
+    @property
+    def columns(self) -> Texts:
+        """The source's columns, and the one that says how many rows a person has."""
+        return (*self.source.columns, ROWS_COLUMN) if self.unit.row_totals else self.source.columns
+
     def chunks(self, names: Sequence[str]) -> Iterator[Chunk]:
         """Yield the chunks of whole people, with only the rows that are kept of each."""
-        person = self.columns[person_position(self.unit.person or "", self.columns)]
+        source_columns = self.source.columns
+        person = source_columns[person_position(self.unit.person or "", source_columns)]
         read_columns = list(dict.fromkeys([person, *self.hashed_columns, *names]))
+        if self.unit.row_totals:
+            read_columns = [name for name in read_columns if name in source_columns]
         person_hashes = list[Array]()
         person_count = 0
         pending = pd.DataFrame()
@@ -72,7 +80,10 @@ class LimitedRowsSource(SourceWrapper, ChunkedSource):
 
     def _limited_chunk(self, frame: pd.DataFrame, names: Sequence[str]) -> Chunk:
         kept_rows = self.unit.bound_contributions(frame, self.hashed_columns)
-        votes = self.unit.votes_of_rows(kept_rows) if self.unit.counts_people else None
+        votes = None
+        if self.unit.counts_people:
+            votes = self.unit.votes_of_rows(kept_rows)
+            kept_rows = self.unit.with_rows_column(kept_rows, votes)
         return Chunk(pd.DataFrame(kept_rows[list(names)]), self.name, votes)
 
 

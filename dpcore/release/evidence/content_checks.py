@@ -108,7 +108,7 @@ def check_claim(folder: ReleaseFolder) -> str:
     unknown = facts["versions"].keys() ^ VERSIONED_PROGRAMS
     require(not unknown, f"versions are of other programs: {', '.join(sorted(unknown))[:200]}")
     _check_schema(folder)
-    _check_unit(facts["protects"])
+    _check_unit(facts["protects"], facts["schema"]["columns"])
     start = facts["made_by"]["start"]
     require(
         (start is not None) == facts["made_by"]["public_start"],
@@ -215,10 +215,10 @@ def _check_provenance(facts: dict, account: dict) -> None:
         )
 
 
-def _check_unit(protects: dict) -> None:
+def _check_unit(protects: dict, columns: dict) -> None:
     """Raise WrongError where the privacy unit's words contradict its number of rows per person.
 
-    A file that does not say what is counted counts rows.
+    `columns` are those of the schema. A file that does not say what is counted counts rows.
     """
     unit = protects["unit"]
     rows_per_person = protects["rows_per_person"]
@@ -241,6 +241,14 @@ def _check_unit(protects: dict) -> None:
         )
     if counts_people:
         require(rows_per_person == 1, "everyone counts once, and not several times")
+    if protects.get("row_totals"):
+        rows_column = columns.get("rows", {})
+        require(
+            counts_people
+            and rows_column.get("low") == 1
+            and rows_column.get("high") == protects["row_limit"],
+            "the column rows does not hold how many rows of a person share a vote",
+        )
     counted = "rows" if person is None else "rows after that choice"
     expected_neighbours = (
         f"tables that differ in {unit}, replaced by any others, and have as "

@@ -354,7 +354,11 @@ RELEASE_CHECK = object_check(
                 "records": whole_number_check(2),
                 "rows_per_person": whole_number_check(1),
             },
-            {"count": choice_check("people"), "row_limit": whole_number_check(1)},
+            {
+                "count": choice_check("people"),
+                "row_limit": whole_number_check(1),
+                "row_totals": choice_check(True),
+            },
         ),
         "promise": object_check(
             {

@@ -66,9 +66,17 @@ MUTANTS = {
     ),
     "the votes of a chunk as if nothing was left out": (  # contributions not bounded
         "data/sources/limited_rows_source.py",
-        "votes = self.unit.votes_of_rows(kept_rows) if self.unit.counts_people else None",
+        "votes = self.unit.votes_of_rows(kept_rows)",
         "votes = np.full(len(kept_rows), self.unit.votes_per_unit)",
         "tests/privacy/test_people_once.py::test_votes_are_the_same_part_by_part",
+    ),
+    "the rows of a person before the limit": (  # contributions not bounded
+        "data/privacy_unit.py",
+        "kept_rows = self.with_rows_column(kept_rows, votes)",
+        "rows_of_person = frame[self.person].value_counts()\n"
+        "        kept_rows = kept_rows.assign(rows=kept_rows[self.person].map(rows_of_person))\n"
+        "        kept_rows = kept_rows.assign(rows=kept_rows['rows'].clip(upper=2))",
+        "tests/privacy/test_people_once.py::test_the_rows_of_a_person_are_those_that_are_kept",
     ),
     "the noise of one vote for a person": (  # the wrong neighbour relation
         "privacy/curators/curator.py",
