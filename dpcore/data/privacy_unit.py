@@ -85,7 +85,8 @@ class PrivacyUnit:
             return
         if self.person is None:
             raise InputError(
-                "people can be counted only where a column names the person; name it, or count rows"
+                "people can be counted only where a column identifies a person; name it, or count "
+                "rows"
             )
         if not 1 <= self.most_rows <= MAX_ROWS_OF_ONE_VOTE:
             raise InputError(

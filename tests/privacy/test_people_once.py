@@ -219,7 +219,7 @@ def test_people_of_limited_rows_are_needed_and_no_more_than_are_counted_exactly(
     for most_rows in (0, 13):
         with expect_error(f"{most_rows} rows cannot share one person's vote, 1 to 12 can"):
             PrivacyUnit("id", most_rows, counts_people=True)
-    with expect_error("only where a column names the person"):
+    with expect_error("only where a column identifies a person"):
         PrivacyUnit(None, 2, counts_people=True)
     alone = table([CELLS])
     with expect_error("has 1 person; at least 2 are needed"):

@@ -32,6 +32,7 @@ from dpcore.privacy.accounting import (
 from dpcore.queries import Workload
 from dpcore.release import tiles as tiled
 from dpcore.release.data_set import MAX_NAME_CHARS, DataSet, Reservation
+from dpcore.release.evidence.card import PEOPLE_ONCE_CAVEAT
 from dpcore.release.ledger.chain import is_new_ledger
 from dpcore.release.ledger.gauge import fitting_release_count
 from dpcore.release.ledger.ledger_store import LedgerStore
@@ -428,6 +429,8 @@ def draw_plan_details(ready: PreparedRelease, plan_key: tuple) -> None:
         "one row" if unit.person is None else f"all rows of one person ({unit.most_rows} or fewer)"
     )
     counting_note = "" if unit.person is None else f" {ROW_COUNT_NOTICE}"
+    if unit.counts_people:
+        counting_note = f" {PEOPLE_ONCE_CAVEAT}"
     st.caption(f"{NOISE_TEXT_BY_EXACT[plan.exact]} {CIPHER_TEXT}")
     st.caption(
         f"Protected: {unit.description}. {NEIGHBOURS_TEXT.format(difference_text)}{counting_note}"
