@@ -6,6 +6,7 @@ from pages._ui.components.frame import draw_page_head
 from pages._ui.components.menu import DATA_PAGE_LABEL, ENTRIES_BY_GROUP
 from pages._ui.jobs import browser_memory, table_changes
 from pages._ui.jobs.shared_pool import worker_pool
+from pages._ui.project import project_menu
 from pages._ui.server import serving
 from pages._ui.session import address_link, stakeholder_wall, visible_table
 
@@ -20,6 +21,7 @@ else:
     page = st.navigation(groups, position="top")
     worker_pool()  # so that workers are warm by the time a person has chosen something
     draw_page_head(page.title)
+    project_menu.draw_project_menu()
     try:
         if page.title == DATA_PAGE_LABEL:  # it draws itself what is on its way
             stakeholder_wall.draw_until_withheld(page.run)

@@ -1,8 +1,8 @@
-"""Lessons: what a published count may tell about one patient, then six cards that ask."""
+"""Lessons: a count may give away a patient, six cards that ask, a seventh lesson by hand."""
 
 import streamlit as st
 
-from pages._ui.lessons import patient_counts
+from pages._ui.lessons import hidden_company, patient_counts
 from pages._ui.lessons.lesson import LESSONS
 
 patient_counts.draw_problem()
@@ -19,3 +19,4 @@ for number, (card_slot, lesson) in enumerate(zip(card_slots, LESSONS.values(), s
             width="stretch",
             type="secondary" if number > 1 else "primary",
         )
+hidden_company.draw_lesson()

@@ -13,7 +13,7 @@ from pages._ui.components.frame import table_header_slot
 from pages._ui.jobs import counting_job, wait_or_draw_progress
 from pages._ui.release import ledger_view as release_ledger
 from pages._ui.release import release_job as release_desk
-from pages._ui.release import release_panel, release_request
+from pages._ui.release import release_panel, release_request, remembered_folders
 from pages._ui.session import is_public_table, owner, visible_table
 from pages._ui.session import release_ledger as shared_ledger
 from pages._ui.session.schema_share import TRIAL_NOT_REUSED_TEXT
@@ -30,6 +30,8 @@ with steps_column:
     if desk.job is None:
         draw_heading("1 · Whose data and budget?", Provenance.USER_INPUT)
     ledger = shared_ledger.ask_for_ledger_path()
+    if not is_public_table(table) and desk.job is None:
+        remembered_folders.draw_remembered_folders(table, ledger)
     data_set_container = st.container()
 if ledger is None and owner.requires_owner_key():
     st.stop()
@@ -49,6 +51,8 @@ except InputError as error:
     st.error(shared_ledger.format_ledger_error(error, ledger))
     st.caption("Name another folder, or bring back the file as it was from a copy of it.")
     st.stop()
+if desk.released:
+    remembered_folders.remember_use(table, ledger, data_sets)
 if desk.job is not None:
     with table_header_slot():
         shared_gauge.draw_table_gauge(table)
@@ -111,6 +115,9 @@ try:
             )
         with settings_expander:
             release_request.draw_plan_details(ready, plan_key)
+        if not needs_reason:
+            with steps_column:
+                release_panel.draw_code(ready, table, ledger)
 except InputError as error:
     with release_container:
         st.error(shared_ledger.format_ledger_error(error, ledger), icon=":material/block:")

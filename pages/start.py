@@ -6,7 +6,7 @@ The slider moves through the releases.
 import streamlit as st
 
 from pages._ui.components import parameter_widgets
-from pages._ui.session import server_label
+from pages._ui.session import owner, server_label
 from pages._ui.session.current_table import SAMPLES
 from pages._ui.start import admissions as start
 
@@ -50,6 +50,11 @@ with chart_column:
         icon=":material/verified_user:",
         query_params=epsilon_param,
     )
+own_table_text = (
+    f"CSV, Excel or Parquet. Only in {server_label()}'s memory until you close the tab."
+)
+if owner.has_samples_only():
+    own_table_text = "Not on this page: Data says how, so that your table stays with you."
 with doors_column.container(key="doors"):
     for key, page, label, icon, caption, query in (
         (
@@ -57,7 +62,7 @@ with doors_column.container(key="doors"):
             "pages/data.py",
             "Use my table",
             ":material/upload:",
-            f"CSV, Excel or Parquet. Only in {server_label()}'s memory until you close the tab.",
+            own_table_text,
             {},
         ),
         (

@@ -23,7 +23,10 @@ ORDER = [
     "__main__",
 ]
 # What all pages share, in this order; every other folder serves the page of its name.
-UI = ("session", "components", "charts", "overview", "jobs", "lessons", "server")
+UI = (
+    *("session", "components", "charts", "overview", "released", "jobs"),
+    *("project", "lessons", "server"),
+)
 UI_ROOT = "pages/_ui"
 PACKAGE = "__init__"  # the public names
 MAX_FILES_AT_THE_TOP = 2

@@ -1,17 +1,19 @@
-"""What pages show without running it: `python -m tests.make_assets` makes what Lessons, Audit and
-Learning draw.
+"""What pages show without running it: `python -m tests.make_assets` makes what Lessons, Audit,
+Learning and Alternatives draw.
 
-It writes lessons.json, audit.json and learning.json in assets, in some minutes. Needed where a
-lesson, an algorithm that they use or the game changes; tests make a part of it again.
+It writes lessons.json, audit.json, learning.json and alternatives.json in assets, in some minutes.
+Needed where a lesson, an algorithm that they use, the game or an attack changes; tests make a part
+of it again.
 """
 
 import json
-from dataclasses import asdict
+from dataclasses import asdict, replace
 
 import numpy as np
 
 from dpcore import ALGORITHMS, Budget, Marginals, QueryRelease, Run
 from dpcore.core.parameters import build_from_texts
+from dpcore.core.types import ignore_progress
 from dpcore.evaluation.audit.distinguishing_game import play_distinguishing_game, with_fewest_rounds
 from dpcore.evaluation.audit.transcript_test import audit_transcripts
 from dpcore.evaluation.run import (
@@ -21,15 +23,17 @@ from dpcore.evaluation.run import (
     subgroup_errors,
 )
 from dpcore.problems.parse_tasks import read_task, task_text
+from pages._ui.alternatives import attack_job, attack_settings
 from pages._ui.audit import game
 from pages._ui.components import parameter_widgets
 from pages._ui.learning import quantile, table_learning
 from pages._ui.lessons import lesson as lessons
 from pages._ui.lessons.dragged_answers import EPSILON_STOPS
-from pages._ui.session.current_table import sample_table
+from pages._ui.session.current_table import SAMPLES, sample_table
 
 GAMES = 40_000
 KEPT = 800  # points of a curve
+ATTACK_SECONDS = 600  # for each rule: enough that all is decided
 TASK = task_text(
     "logistic", "income", quantile_level=None, features=("age", "sex", "education", "marital")
 )
@@ -108,7 +112,36 @@ def learned(cases):
         yield case.finished_point(run.summarise()).to_json(), run.release.x.tolist()
 
 
+def shortened(value):
+    """Nested lists and tables with all numbers to six digits."""
+    if isinstance(value, dict):
+        return {name: shortened(part) for name, part in value.items()}
+    if isinstance(value, list | tuple):
+        return [shortened(part) for part in value]
+    return float(f"{value:.6g}") if isinstance(value, float) else value
+
+
+def attacked(name, **changed):
+    """What Alternatives opens with on a sample, with what it was made of; `changed` settings."""
+    table = sample_table(name)
+    settings = replace(attack_settings.default_settings(table.domain), **changed)
+    rows = table.encoded_rows(table.domain.names)
+    task = attack_job.make_task(table.domain, rows, settings)
+    result = attack_job.run_attack(task, settings, ignore_progress)
+    asked = [table.schema, table.unit.most_rows, settings.to_json()]
+    return {"asked": asked, "result": shortened(result.to_json())}
+
+
+def write_attacks():
+    """Write what Alternatives opens with on every sample."""
+    made = {name: attacked(name, seconds=ATTACK_SECONDS) for name in SAMPLES}
+    for entry in made.values():  # what sufficient time decides does not depend on it
+        entry["asked"][2]["seconds"] = attack_settings.DEFAULT_SECONDS
+    attack_job.STORED_ATTACKS_FILE.write_text(json.dumps(made), encoding="utf-8")
+
+
 if __name__ == "__main__":
+    write_attacks()
     opening = list(
         learned(quantile.plan_cases(table_learning.DEFAULT_METHODS, Budget(1.0, lessons.DELTA), 3))
     )

@@ -26,6 +26,7 @@ ROW = 35
 HEADER = 35
 NAMES = 60, 17  # where the first cell lies in its row
 RIGHT = 2  # cells from there to the public values, with the small charts between
+EDITOR = "#portal textarea:enabled"  # a cell that cannot be changed opens a disabled one
 CITIES = "; ".join(f"town-{i}" for i in range(4))
 FILE = "patient_id,city,age,stay\n" + "\n".join(
     f"P{10_000 + i * 7 % PEOPLE},town-{i % 4},{i % 90},{i % 15}" for i in range(ROWS)
@@ -68,7 +69,7 @@ class Control:
 
 class Slider(Control):
     def box(self, page):
-        return page.get_by_role("slider", name=self.name)
+        return page.get_by_role("slider", name=re.compile(f"^{re.escape(self.name)}( |$)"))
 
     def type(self, page, value):
         """Step there by the keyboard, as a hand does: the value is where the slider then stands."""
@@ -89,7 +90,7 @@ class Cell(Control):
 
     def type(self, page, value):
         self.opens(page)
-        editor = page.locator("#portal textarea")
+        editor = page.locator(EDITOR)
         editor.fill(value)
         editor.press("Enter")
 
@@ -104,7 +105,7 @@ class Cell(Control):
                 page.keyboard.press("ArrowRight")
             page.keyboard.press("Enter")
             with suppress(TimeoutError):
-                page.locator("#portal textarea").wait_for(timeout=PATIENCE)
+                page.locator(EDITOR).wait_for(timeout=PATIENCE)
                 return
             page.keyboard.press("Escape")
 
@@ -140,8 +141,8 @@ CONTROLS = [
     Slider("Explore", "Failure probability (δ)", STEPS, "delta", "1e-9"),
     Control("Explore", "Repeat number", list(range(50)), "seed", "0"),
     Control("Explore", "Repeats", [1, 2, 3], "repeats", "5"),
-    Slider("Compare", "All answers within", STEPS),
-    Slider("Compare", "How often?", STEPS),
+    Slider("Compare", "within", STEPS),
+    Slider("Compare", "in", STEPS),
     Control("Release", "Whole budget (ε)", ["2.00", "4.00", "6.00", "8.00"]),
     Control("Release", "Synthetic rows", list(range(100, 130))),
     Control("Release", "Data set", ["people", "patients", "stays"]),

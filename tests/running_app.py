@@ -132,12 +132,12 @@ class Tab:
     of it.
     """
 
-    def __init__(self, port):
+    def __init__(self, port, *, in_frame=False):
         self.port = port
         self.session = ""
         self.parts = []
         self.hashes = {}
-        address = f"ws://127.0.0.1:{port}/_stcore/stream"
+        address = f"ws://127.0.0.1:{port}/_stcore/stream" + "?in-frame=yes" * in_frame
         self._opened = connect(address, subprotocols=["streamlit"], max_size=None, open_timeout=60)
 
     def __enter__(self):

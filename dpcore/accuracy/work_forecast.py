@@ -6,6 +6,7 @@ Runs too large for the machine are refused.
 from ..algorithms.algorithm import Algorithm, forecast_seconds_and_bytes
 from ..core.errors import InputError
 from ..core.numbers import machine_memory_bytes
+from ..core.run_memory import stated_run_bytes
 from ..privacy.accounting import Budget
 from ..problems import QueryRelease
 
@@ -21,7 +22,7 @@ def forecast_affordable_run(
     Raises what `make_plan` raises too.
     """
     seconds, byte_count = forecast_seconds_and_bytes(algorithm, problem, budget)
-    max_bytes = MAX_MEMORY_SHARE * machine_memory_bytes()
+    max_bytes = min(MAX_MEMORY_SHARE * machine_memory_bytes(), stated_run_bytes())
     if max_bytes < byte_count:
         raise InputError(
             f"this run would take about {format_bytes(byte_count)} of memory, and a run may take "

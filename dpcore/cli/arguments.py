@@ -9,6 +9,7 @@ from ..algorithms import algorithms_for_problem
 from ..core.numbers import MAX_SYNTHETIC_ROWS, parse_number
 from ..core.types import Json, Texts
 from ..data.privacy_unit import DEFAULT_ROWS_OF_ONE_VOTE, ROWS_COLUMN
+from ..evaluation.experiment import MAX_REPEATS, MAX_SEED, PEOPLE, ROWS
 from ..privacy.accounting import MAX_DELTA, MAX_EPSILON, MIN_DELTA, MIN_EPSILON
 
 ArgumentSpec = tuple[str, Json]  # its name, and what argparse is told of it
@@ -19,10 +20,6 @@ MAX_ROWS_HELP = (
     "rows one person can have; more are left out (default: "
     f"{DEFAULT_ROWS_OF_ONE_VOTE} that share one vote, 1 where rows count)"
 )
-PEOPLE = "people"
-ROWS = "rows"
-MAX_REPEATS = 100_000
-MAX_SEED = 2**63 - 1
 
 
 def whole_number_parser(low: int, high: int) -> Callable[[str], int]:
@@ -146,11 +143,8 @@ def ledger_arguments(*, required: bool) -> list[ArgumentSpec]:
     ]
 
 
-RUN_ARGUMENTS = (
-    seed_argument(),
-    repeat_argument(),
-    argument("--json", "out.json", "write the run, or with --repeat a list of runs"),
-)
+RUN_JSON_ARGUMENT = argument("--json", "out.json", "write the run, or with --repeat a list of runs")
+RUN_ARGUMENTS = (seed_argument(), repeat_argument(), RUN_JSON_ARGUMENT)
 PERSON_ARGUMENTS = (
     argument("--person", "COLUMN", "protect people, not rows: the column that identifies a person"),
     argument("--most-rows", "B", MAX_ROWS_HELP, type=whole_number_parser(1, MAX_SYNTHETIC_ROWS)),

@@ -16,7 +16,7 @@ from ..core.numbers import mean_if_complete
 from ..core.parameters import parameter_values
 from ..core.provenance import Provenance
 from ..core.types import Json, ProgressCallback
-from ..evaluation.experiment import ExperimentGrid
+from ..evaluation.experiment import ExperimentGrid, QueryTask
 from ..evaluation.sweeps.sweep import (
     Case,
     SweepPoint,
@@ -68,7 +68,7 @@ def sweep_files(args: Namespace) -> SweepFiles:
 
 def grid_from_arguments(
     args: Namespace, algorithms: Mapping[str, Algorithm], *, require_known: bool = False
-) -> ExperimentGrid:
+) -> ExperimentGrid[QueryTask]:
     """Return the grid that TASK_ARGUMENTS and `grid_arguments` state.
 
     InputError for unsupported budgets, too many runs, or private parts of a schema of which all is
@@ -105,7 +105,7 @@ class GridRunner:
 
 
 def run_missing_points(
-    grid: ExperimentGrid,
+    grid: ExperimentGrid[QueryTask],
     files: SweepFiles,
     runner: GridRunner,
     csv: Callable[[Sequence[SweepPoint]], str],
@@ -140,7 +140,7 @@ def run_missing_points(
     )
 
 
-def _file_facts(grid: ExperimentGrid, runner: GridRunner) -> Json:
+def _file_facts(grid: ExperimentGrid[QueryTask], runner: GridRunner) -> Json:
     """Return what the JSON file says beside the points: the task, the settings, the table."""
     algorithms = grid.algorithms
     unit = grid.task.unit

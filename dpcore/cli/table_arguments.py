@@ -35,7 +35,7 @@ from ..data.sources.database_source import connect_database, is_database_address
 from ..data.sources.gathered_counts import GatheredCounts, count_violations
 from ..data.sources.open_source import is_large_table
 from ..data.sources.source import Source
-from ..evaluation.experiment import Experiment, QueryTask
+from ..evaluation.experiment import QueryTask
 from ..evaluation.release_errors import Errors
 from ..problems import PublicStart
 from ..queries import Workload
@@ -51,7 +51,6 @@ from .arguments import (
     finite_number,
     flag,
     privacy_unit_of,
-    stated_budget,
 )
 from .output_files import ProgressLine, print_message
 
@@ -89,19 +88,6 @@ TASK_ARGUMENTS = (
     argument("--start", "PUBLIC", "a public table of the same schema to start from"),
     flag("--start-support", "combinations that --start lacks stay empty"),
 )
-
-
-def experiment_from_arguments(args: Namespace) -> Experiment:
-    """Return the experiment that a command's arguments state: one algorithm at one budget."""
-    budget = stated_budget(args)
-    algorithm = build_algorithm(args.algorithm, args.set, QueryRelease)
-    return Experiment(
-        task=task_from_arguments(args),
-        algorithm=algorithm,
-        budget=budget,
-        seed=args.seed,
-        repeat=args.repeat or 1,
-    )
 
 
 def task_from_arguments(args: Namespace, *, require_known: bool = False) -> QueryTask:

@@ -5,7 +5,6 @@ bounded by what is kept of a table: a sheet of a few bytes may claim two corner 
 2·10⁹, and a tree of its elements takes a hundred times its size.
 """
 
-import os
 import posixpath
 import re
 import zipfile
@@ -17,6 +16,7 @@ from xml.parsers import expat
 
 from ..core.errors import InputError
 from ..core.types import ProgressCallback, ignore_progress
+from .input_files import check_zip_directory
 
 MAX_UNPACKED_BYTES = 400_000_000  # limit for all parts together, unpacked
 MAX_SMALL_PART_BYTES = 30_000_000  # limit for a part that is neither the sheet nor its texts
@@ -30,9 +30,6 @@ MAX_TEXT_CHARS = 200_000_000
 MAX_FORMAT_CODE_CHARS = 1000  # characters of a number format
 CHUNK_BYTES = 1 << 16
 MAX_LISTED_SHEETS = 20  # names of sheets in a message
-MAX_DIRECTORY_BYTES = 5_000_000
-DIRECTORY_END_SIGNATURE = b"PK\5\6"  # how the end of a zip file begins
-TAIL_BYTES = 65_557  # bytes within which a zip file's end begins
 STYLE_SECTIONS = ("cellXfs", "cellStyleXfs", "dxfs")  # sections of the styles part
 EXTRACTED_TAGS = ("Relationship", "sheet", "workbookPr", "numFmt", "xf", *STYLE_SECTIONS)
 MAX_EXTRACTED_ELEMENTS = 200_000
@@ -82,7 +79,7 @@ def read_sheet(file: BinaryIO, progress: ProgressCallback, sheet: str = "") -> l
 
 def _open_archive(file: BinaryIO) -> zipfile.ZipFile:
     """Return the parts of an Excel file; InputError if they unpack to too much."""
-    _check_directory(file)
+    check_zip_directory(file)
     archive = zipfile.ZipFile(file)  # which gives no more bytes than it says there are
     size = sum(part.file_size for part in archive.infolist())
     if size > MAX_UNPACKED_BYTES:
@@ -260,24 +257,6 @@ def _parse_index(text: str) -> int:
     if not (text.isascii() and text.isdigit() and len(text) < 20):
         raise InputError(f"{text[:40]!r} is not the number of a row")
     return int(text)
-
-
-def _check_directory(file: BinaryIO) -> None:
-    """Raise InputError for an implausibly long list of parts.
-
-    Opening the file would read it whole.
-    """
-    size = file.seek(0, os.SEEK_END)
-    file.seek(max(size - TAIL_BYTES, 0))
-    tail = file.read(TAIL_BYTES)
-    end_position = tail.rfind(DIRECTORY_END_SIGNATURE)
-    if (
-        end_position >= 0
-        and int.from_bytes(tail[end_position + 12 : end_position + 16], "little")
-        > MAX_DIRECTORY_BYTES
-    ):
-        raise InputError("the list of its parts is too long for an Excel file")
-    file.seek(0)
 
 
 def _read_relations(

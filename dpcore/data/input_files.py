@@ -16,6 +16,9 @@ from ..schema.column_readings import comparable_name
 from ..schema.text_format import ROW_NUMBER_NAME
 
 MAX_COLUMNS = 20_000
+MAX_DIRECTORY_BYTES = 5_000_000  # of the list of a zip file's parts
+DIRECTORY_END_SIGNATURE = b"PK\5\6"  # how the end of a zip file begins
+TAIL_BYTES = 65_557  # bytes within which a zip file's end begins
 NAME_SEPARATOR = " / "  # between the name of a group of columns and that of one of them
 FileSource = str | Path | BinaryIO
 FILE_TYPE_NAMES = {
@@ -95,6 +98,24 @@ def read_bytes(source: FileSource, max_bytes: int) -> bytes:
             raise InputError(error.strerror or "not readable") from None
     _check_size(len(data), max_bytes)
     return data
+
+
+def check_zip_directory(file: BinaryIO) -> None:
+    """Raise InputError for a zip file with an implausibly long list of parts.
+
+    Opening the file would read it whole.
+    """
+    size = file.seek(0, os.SEEK_END)
+    file.seek(max(size - TAIL_BYTES, 0))
+    tail = file.read(TAIL_BYTES)
+    end_position = tail.rfind(DIRECTORY_END_SIGNATURE)
+    if (
+        end_position >= 0
+        and int.from_bytes(tail[end_position + 12 : end_position + 16], "little")
+        > MAX_DIRECTORY_BYTES
+    ):
+        raise InputError("the list of its parts is too long")
+    file.seek(0)
 
 
 def check_column_names(names: Sequence[str]) -> None:

@@ -2,9 +2,11 @@
 
 A `QueryTask` says what is asked about which table; an `Experiment` adds the algorithm with its
 settings, the budget and the seeds. The command line and the pages build one from what they are
-given, and everything behind takes it. It holds no row: the table is named by where it is.
+given, and everything behind takes it. It holds no row: the table is named by where it is. An
+`ExperimentGrid` is of several algorithms and budgets, on queries, on a `LearningTask` or on a
+`PlacesTask`.
 
-The same experiment can be written as JSON, as a command line and as Python code:
+The same experiment can be written as JSON and as a command line, and `programs` write it as code:
 
 >>> from dpcore import ALGORITHMS, Budget
 >>> schema = {"columns": {"sex": {"kind": "categorical", "values": ["f", "m"]}}}
@@ -23,17 +25,19 @@ True
 """
 
 import shlex
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, Generic, TypeVar
 
-from ..algorithms import ALGORITHMS, Algorithm, registered_name
+from ..algorithms import Algorithm, algorithms_for_problem, registered_name
 from ..core.errors import InputError
-from ..core.parameters import parameter_values
+from ..core.numbers import MAX_SYNTHETIC_ROWS
+from ..core.parameters import declared_parameters, parameter_values
 from ..core.types import Json, Texts
-from ..data.privacy_unit import ROWS_COLUMN, PrivacyUnit
+from ..data.privacy_unit import PrivacyUnit
 from ..privacy.accounting import Budget
+from ..problems import QueryRelease
 from ..queries import Workload
 from ..queries.parse_queries import join_column_names, read_queries
 from ..schema.domain import Domain
@@ -46,6 +50,7 @@ from ..schema.partial_schema import (
 from ..schema.schema_json import domain_from_json
 
 PEOPLE = "people"  # of `count`, where everyone counts once
+ROWS = "rows"  # of `count`, where each row counts
 SCHEMA_FILE = "schema.json"  # where commands and code look for the schema
 OPTIONAL_TASK_FIELDS = {  # that JSON leaves out at these defaults
     "schema_share": None,
@@ -53,6 +58,59 @@ OPTIONAL_TASK_FIELDS = {  # that JSON leaves out at these defaults
     "start_support": False,
     "stream": None,
 }
+MAX_TEXT_CHARS = 100_000  # of a text in a file, such as a question
+MAX_TEXTS = 10_000  # in a list in a file, such as that of the questions
+MAX_REPEATS = 100_000
+MAX_SEED = 2**63 - 1
+
+
+def is_short_text(value: Any) -> bool:
+    """Return whether a value of a file is a text of at most MAX_TEXT_CHARS characters."""
+    return isinstance(value, str) and len(value) <= MAX_TEXT_CHARS
+
+
+def is_whole_number(value: Any, low: int, high: int) -> bool:
+    """Return whether a value of a file is a whole number in low..high."""
+    return isinstance(value, int) and not isinstance(value, bool) and low <= value <= high
+
+
+def _is_text_list(value: Any, at_least: int) -> bool:
+    """Return whether a value of a file is a list of some, but not too many, texts."""
+    return (
+        isinstance(value, list)
+        and at_least <= len(value) <= MAX_TEXTS
+        and all(map(is_short_text, value))
+    )
+
+
+def _is_share(value: Any) -> bool:
+    """Return whether a value of a file is a share between 0 and 1, without its ends."""
+    return isinstance(value, float) and 0 < value < 1
+
+
+# What a value of a file must be: its name, a check, and the check in words.
+_FIELD_CHECKS: tuple[tuple[str, Callable[[Any], bool], str], ...] = (
+    ("table", is_short_text, "the name of a table"),
+    ("schema", lambda value: isinstance(value, dict), "a schema"),
+    ("queries", lambda value: _is_text_list(value, 1), "a list of questions"),
+    ("columns", lambda value: _is_text_list(value, 0), "a list of names of columns"),
+    ("algorithm", is_short_text, "the name of an algorithm"),
+    ("parameters", lambda value: isinstance(value, dict), "names with values"),
+    ("person", lambda value: value is None or is_short_text(value), "the name of a column"),
+    ("most_rows", lambda value: is_whole_number(value, 1, MAX_SYNTHETIC_ROWS), "a number of rows"),
+    ("count", lambda value: value in (None, PEOPLE, ROWS), f"{PEOPLE} or {ROWS}"),
+    ("row_totals", lambda value: value is None or isinstance(value, bool), "true or false"),
+    ("seed", lambda value: is_whole_number(value, 0, MAX_SEED), "a whole number ≥ 0"),
+    (
+        "repeat",
+        lambda value: is_whole_number(value, 1, MAX_REPEATS),
+        f"a whole number in 1..{MAX_REPEATS}",
+    ),
+    ("schema_share", lambda value: value is None or _is_share(value), "a share in 0..1"),
+    ("start", lambda value: value is None or is_short_text(value), "the name of a table"),
+    ("start_support", lambda value: isinstance(value, bool), "true or false"),
+    ("stream", lambda value: value is None or isinstance(value, bool), "true or false"),
+)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -167,98 +225,105 @@ class Experiment:
 
     @classmethod
     def from_json(cls, document: Any) -> "Experiment":
-        """Return the experiment that `to_json` wrote; InputError for anything else."""
-        try:
-            task = QueryTask(
-                table=document["table"],
-                schema=document["schema"],
-                queries=tuple(document["queries"]),
-                columns=tuple(document["columns"]),
-                unit=PrivacyUnit(
-                    document["person"],
-                    document["most_rows"],
-                    counts_people=document.get("count") == PEOPLE,
-                    row_totals=bool(document.get("row_totals")),
-                ),
-                **{name: document[name] for name in OPTIONAL_TASK_FIELDS if name in document},
+        """Return the experiment that `to_json` wrote; InputError says what is wrong with another.
+
+        Nothing that it names is opened.
+        """
+        if not isinstance(document, dict):
+            raise InputError("the file is no project: it does not hold names with values")
+        for name, is_valid, expected in _FIELD_CHECKS:
+            if not is_valid(document.get(name, OPTIONAL_TASK_FIELDS.get(name))):
+                raise InputError(f"the project's {name!r} is not {expected}")
+        algorithms = algorithms_for_problem(QueryRelease)
+        if document["algorithm"] not in algorithms:
+            raise InputError(
+                f"the project's algorithm {document['algorithm'][:40]!r} is none of "
+                f"{', '.join(algorithms)}"
             )
-            return cls(
-                task=task,
-                algorithm=ALGORITHMS[document["algorithm"]](**document["parameters"]),
-                budget=Budget(document["epsilon"], document["delta"]),
-                seed=document["seed"],
-                repeat=document["repeat"],
-            )
-        except (KeyError, TypeError):
-            raise InputError(f"{str(document)[:80]} is not an experiment") from None
+        algorithm_class = algorithms[document["algorithm"]]
+        known_names = {parameter.name for parameter in declared_parameters(algorithm_class)}
+        for name in document["parameters"]:
+            if name not in known_names:
+                raise InputError(f"the project's algorithm has no parameter {name[:40]!r}")
+        task = QueryTask(
+            table=document["table"],
+            schema=document["schema"],
+            queries=tuple(document["queries"]),
+            columns=tuple(document["columns"]),
+            unit=PrivacyUnit(
+                document["person"],
+                document["most_rows"],
+                counts_people=document.get("count") == PEOPLE,
+                row_totals=bool(document.get("row_totals")),
+            ),
+            **{name: document[name] for name in OPTIONAL_TASK_FIELDS if name in document},
+        )
+        return cls(
+            task=task,
+            algorithm=algorithm_class(**document["parameters"]),
+            budget=Budget(document["epsilon"], document["delta"]),
+            seed=document["seed"],
+            repeat=document["repeat"],
+        )
 
     def to_command(self) -> str:
         """Return the command line that runs it, beside a file schema.json with the schema."""
-        task = self.task
-        words = ["python", "-m", "dpcore", "run", task.table, "--schema", SCHEMA_FILE]
-        if task.columns:
-            words += ["--columns", join_column_names(task.columns)]
-        for text in task.queries:
-            words += ["--queries", text]
-        words += ["--algorithm", registered_name(self.algorithm)]
-        words += ["--epsilon", _number_text(self.budget.epsilon)]
-        words += ["--delta", _number_text(self.budget.delta)]
-        for name, value in self._chosen_parameters().items():
-            words += ["--set", f"{name}={value}"]
-        if task.schema_share is not None:
-            words += ["--schema-share", repr(task.schema_share)]
-        words += ["--seed", str(self.seed), "--repeat", str(self.repeat)]
-        return shlex.join(words + _source_and_unit_options(task))
+        words = [*query_task_words("run", self.task), *self.choice_words()]
+        return command_text([*words, *_seed_words(self.seed, self.repeat)])
 
-    def to_python(self) -> str:
-        """Return the library calls that run it for its first seed, beside a file schema.json.
-
-        InputError where they do not say all of it: a schema that is measured, a public start.
-        """
-        task = self.task
-        if task.partial_schema is not None or task.start is not None:
-            raise InputError("a measured schema and a public start have a command, but no code")
-        unit = task.unit
-        rows_column = ROWS_COLUMN if unit.row_totals else None
-        parameters = ", ".join(
-            f"{name}={value!r}" for name, value in self._chosen_parameters().items()
-        )
-        encoded_rows = "domain.encode(table)"
-        extended_domain = ""
-        if unit.person is not None:
-            counts_people = ", counts_people=True" if unit.counts_people else ""
-            row_totals = ", row_totals=True" if unit.row_totals else ""
-            unit_code = f"PrivacyUnit({unit.person!r}, {unit.most_rows}{counts_people}{row_totals})"
-            encoded_rows = f"{unit_code}.encode(domain, table)"
-            if unit.row_totals:
-                extended_domain = f"domain = {unit_code}.extend_domain(domain)\n"
-        columns = list(task.columns or [c for c in task.planning_domain.names if c != rows_column])
-        budget = f"Budget({self.budget.epsilon!r}, {self.budget.delta!r})"
-        return PYTHON_CODE.format(
-            schema_file=SCHEMA_FILE,
-            columns=columns,
-            path=task.table,
-            encoded_rows=encoded_rows,
-            extended_domain=extended_domain,
-            queries=list(task.queries),
-            group=unit.group,
-            algorithm=registered_name(self.algorithm),
-            parameters=parameters,
-            budget=budget,
-            seed=self.seed,
-        )
-
-    def _chosen_parameters(self) -> Mapping[str, Any]:
-        """Return the algorithm's parameters that are not left to the plan, by name."""
-        values = parameter_values(self.algorithm)
-        return {name: value for name, value in values.items() if value is not None}
+    def choice_words(self) -> list[str]:
+        """Return the words of a command that state the algorithm, its settings and the budget."""
+        return _algorithm_words(self.algorithm, self.budget)
 
 
 @dataclass(frozen=True, kw_only=True)
-class ExperimentGrid:
+class LearningTask:
+    """What is learned from a table, whole or without some rows that the result is tested on.
+
+    Args:
+        table: a file.
+        schema: the public schema as JSON.
+        text: a text that `read_task` reads.
+        unit: whom the guarantee protects.
+        radius: of the region of parameters; None for the usual one.
+        held_out: the share of the rows that the result is tested on.
+
+    """
+
+    table: str
+    schema: Json
+    text: str
+    unit: PrivacyUnit = PrivacyUnit()
+    radius: float | None = None
+    held_out: float = 0.0
+
+
+@dataclass(frozen=True, kw_only=True)
+class PlacesTask:
+    """Points that columns of numbers of a table say, scaled to 0..1 by their public bounds.
+
+    Args:
+        table: a file.
+        schema: the public schema as JSON.
+        columns: the names of the columns, one for each coordinate.
+        unit: whom the guarantee protects.
+
+    """
+
+    table: str
+    schema: Json
+    columns: Texts
+    unit: PrivacyUnit = PrivacyUnit()
+
+
+Task = TypeVar("Task", QueryTask, LearningTask, PlacesTask)
+
+
+@dataclass(frozen=True, kw_only=True)
+class ExperimentGrid(Generic[Task]):
     """Experiments on one task: each algorithm, by name, at each budget with each seed."""
 
-    task: QueryTask
+    task: Task
     algorithms: Mapping[str, Algorithm]
     budgets: tuple[Budget, ...]
     seed: int = 0
@@ -269,42 +334,121 @@ class ExperimentGrid:
         """The seeds of every algorithm at every budget."""
         return range(self.seed, self.seed + self.repeat)
 
+    def to_commands(self) -> Texts:
+        """Return the command lines that run it, beside a file schema.json with the schema.
 
-PYTHON_CODE = """from dpcore import (
-    ALGORITHMS, Budget, PrivacyUnit, QueryRelease, Run, domain_from_json, read_json, \
-read_queries, read_table,
-)
+        Queries have one for all of it, other tasks one for each algorithm at each budget.
+        """
+        if isinstance(self.task, QueryTask):
+            return (self._sweep_command(self.task),)
+        if isinstance(self.task, LearningTask):
+            task_words = _learning_task_words(self.task)
+        else:
+            task_words = _places_task_words(self.task)
+        seed_words = _seed_words(self.seed, self.repeat)
+        return tuple(
+            command_text([*task_words, *_algorithm_words(algorithm, budget), *seed_words])
+            for algorithm in self.algorithms.values()
+            for budget in self.budgets
+        )
 
-domain = domain_from_json(read_json("{schema_file}")).project({columns!r})
-table = read_table({path!r}, format=domain.file)
-{extended_domain}rows = {encoded_rows}
-workload, notes = read_queries({queries!r}, domain)
-problem = QueryRelease(workload, rows.n, group={group})
-algorithm = ALGORITHMS[{algorithm!r}]({parameters})
-run = Run(algorithm, problem, rows, {budget}, seed={seed}).finish()
-print(run.convergence[-1].empirical, run.spent, run.sample(5), sep="\\n")
-"""
+    def _sweep_command(self, task: QueryTask) -> str:
+        """Return the command line that compares the algorithms on queries."""
+        words = [*query_task_words("sweep", task), "--algorithms", ",".join(self.algorithms)]
+        for name, algorithm in self.algorithms.items():
+            for parameter, value in chosen_parameters(algorithm).items():
+                words += ["--set", f"{name}.{parameter}={value}"]
+        epsilons = ",".join(_number_text(budget.epsilon) for budget in self.budgets)
+        words += ["--epsilons", epsilons, "--delta", _number_text(self.budgets[0].delta)]
+        return command_text([*words, *_seed_words(self.seed, self.repeat)])
+
+
+def command_text(words: Sequence[str]) -> str:
+    """Return the command line of these words, quoted where a shell would read them otherwise."""
+    return shlex.join(["python", "-m", "dpcore", *words])
+
+
+def chosen_parameters(algorithm: Algorithm) -> dict[str, Any]:
+    """Return the parameters of an algorithm that are not left to the plan, by name."""
+    values = parameter_values(algorithm)
+    return {name: value for name, value in values.items() if value is not None}
+
+
+def option_words(name: str, value: str) -> list[str]:
+    """Return the words of an option with its value, also where that begins with a dash."""
+    return [f"{name}={value}"] if value.startswith("-") else [name, value]
+
+
+def query_task_words(command: str, task: QueryTask) -> list[str]:
+    """Return the words of a command about queries, up to the choice of an algorithm."""
+    words = [command, _table_word(task.table), "--schema", SCHEMA_FILE]
+    if task.columns:
+        words += option_words("--columns", join_column_names(task.columns))
+    for text in task.queries:
+        words += option_words("--queries", text)
+    if task.schema_share is not None:
+        words += ["--schema-share", repr(task.schema_share)]
+    words += _unit_words(task.unit)
+    if task.unit.person is not None:
+        words += ["--count", PEOPLE if task.unit.counts_people else ROWS]
+    if task.unit.row_totals:
+        words += ["--row-totals"]
+    if task.start is not None:
+        words += option_words("--start", task.start)
+    if task.start_support:
+        words += ["--start-support"]
+    if task.stream is not None:
+        words += ["--stream" if task.stream else "--no-stream"]
+    return words
+
+
+def _learning_task_words(task: LearningTask) -> list[str]:
+    """Return the words of a command that learns, up to the choice of an algorithm."""
+    words = ["learn", _table_word(task.table), "--schema", SCHEMA_FILE, "--task", task.text]
+    if task.radius is not None:
+        words += ["--radius", _number_text(task.radius)]
+    if task.held_out:
+        words += ["--held-out", _number_text(task.held_out)]
+    return words + _unit_words(task.unit)
+
+
+def _places_task_words(task: PlacesTask) -> list[str]:
+    """Return the words of a command on points, up to the choice of an algorithm."""
+    words = ["evolve", _table_word(task.table), "--schema", SCHEMA_FILE]
+    words += option_words("--columns", join_column_names(task.columns))
+    return words + _unit_words(task.unit)
+
+
+def _algorithm_words(algorithm: Algorithm, budget: Budget) -> list[str]:
+    """Return the words of a command that state an algorithm, its settings and the budget."""
+    words = ["--algorithm", registered_name(algorithm)]
+    words += ["--epsilon", _number_text(budget.epsilon), "--delta", _number_text(budget.delta)]
+    for name, value in chosen_parameters(algorithm).items():
+        words += ["--set", f"{name}={value}"]
+    return words
+
+
+def _seed_words(seed: int, repeat: int) -> list[str]:
+    """Return the words of a command that state its seeds."""
+    return ["--seed", str(seed), "--repeat", str(repeat)]
+
+
+def _unit_words(unit: PrivacyUnit) -> list[str]:
+    """Return the words of a command that state whom the guarantee protects."""
+    words = []
+    if unit.person is not None:
+        words += option_words("--person", unit.person)
+    if unit != PrivacyUnit():
+        words += ["--most-rows", str(unit.most_rows)]
+    return words
+
+
+def _table_word(table: str) -> str:
+    """Return the path of a table as a command takes it: a dash in front would be an option."""
+    return f"./{table}" if table.startswith("-") else table
 
 
 def _number_text(value: float) -> str:
     """Return a number as a person writes it, where that is the same number."""
     text = f"{value:g}"
     return text if float(text) == value else repr(value)
-
-
-def _source_and_unit_options(task: QueryTask) -> list[str]:
-    """Return the options for the privacy unit, the public start, and how the table is read."""
-    options = []
-    if task.unit.person is not None:
-        options += ["--person", task.unit.person]
-        options += ["--count", PEOPLE if task.unit.counts_people else "rows"]
-        options += ["--row-totals"] if task.unit.row_totals else []
-    if task.unit != PrivacyUnit():
-        options += ["--most-rows", str(task.unit.most_rows)]
-    if task.start is not None:
-        options += ["--start", task.start]
-    if task.start_support:
-        options += ["--start-support"]
-    if task.stream is not None:
-        options += ["--stream" if task.stream else "--no-stream"]
-    return options

@@ -273,7 +273,8 @@ def tables_by_clique(
     """Return the tables inside each clique in use, and the numbers of the tables in no clique.
 
     For a clique they are its place, the tables inside it and their cells. The tables of a clique
-    are on its own little domain, so that all are summed out of its belief together.
+    are on its own little domain, so that all are summed out of its belief together. It has the
+    columns in the order in which the belief's cells lie, and so have their tables.
     """
     inside: dict[int, list[int]] = {}
     outside: list[int] = []
@@ -286,10 +287,15 @@ def tables_by_clique(
     clique_tables = []
     all_cells = np.arange(tables.m)
     for clique_number, numbers in inside.items():
-        clique_columns = [tables.domain.columns[a] for a in junction.cliques[clique_number]]
-        clique_domain = Domain(tuple(clique_columns))
+        memory_order = junction.memory_orders[clique_number]
+        clique_domain = Domain(tuple(tables.domain.columns[a] for a in memory_order))
         local_tables = Marginals(clique_domain, [tables.columns[number] for number in numbers])
-        answer_positions = np.concatenate([all_cells[tables.tables[number]] for number in numbers])
+        positions = []
+        for number in numbers:
+            axes, shape, table = tables.layout[number]
+            table_order = [axes.index(a) for a in memory_order if a in axes]
+            positions.append(all_cells[table].reshape(shape).transpose(table_order).ravel())
+        answer_positions = np.concatenate(positions)
         clique_slice = junction.clique_slices[clique_number]
         clique_tables.append((clique_slice, local_tables, answer_positions))
     return clique_tables, outside

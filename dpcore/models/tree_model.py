@@ -100,25 +100,27 @@ class JunctionTreeModel:
         """
         tree = self.junction
         count = len(self.junction.cliques)
-        if self._constraint_potentials is not None:
-            theta = theta + self._constraint_potentials
-        sums = list(tree.tables(theta))
-        beliefs = np.empty(self.size)
+        if self._constraint_potentials is None:
+            beliefs = theta.copy()
+        else:
+            beliefs = theta + self._constraint_potentials
+        # Of each clique first the potentials, with what is known from below; then the beliefs.
         out = tree.tables(beliefs)
         masses = [np.empty(0)] * count
         log_z = 0.0
         with np.errstate(divide="ignore"):
             for i in range(count - 1, -1, -1):  # towards the root: what lies below each separator
-                maxima = sums[i].max(axis=self._new_axes[i], keepdims=True)
+                maxima = out[i].max(axis=self._new_axes[i], keepdims=True)
                 maxima[maxima == -np.inf] = 0.0
-                np.exp(np.subtract(sums[i], maxima, out=out[i]), out=out[i])
+                np.subtract(out[i], maxima, out=out[i])
+                np.exp(out[i], out=out[i])
                 masses[i] = out[i].sum(axis=self._new_axes[i], keepdims=True)
                 message = np.log(masses[i]) + maxima
                 if i == 0:
                     log_z = float(message.item())
                 else:
-                    parent = tree.parents[i]
-                    sums[parent] = sums[parent] + self._shape_for_parent(message, i)
+                    parent_table = out[tree.parents[i]]
+                    parent_table += self._shape_for_parent(message, i)
         np.divide(out[0], masses[0], out=out[0])
         for i in range(1, count):
             parent_marginal = self._separator_marginal(out[tree.parents[i]], i)
@@ -132,7 +134,9 @@ class JunctionTreeModel:
         is the one nearest to D_0; what lies in no clique, it does not keep.
         """
         tree = self.junction
-        out = start.answers(Marginals.over_axes(self.domain, tree.cliques))
+        workload = Marginals.over_axes(self.domain, tree.cliques)
+        answers = start.answers(workload)
+        out = tree.vector_of(answers[cells].reshape(shape) for _, shape, cells in workload.layout)
         with np.errstate(divide="ignore"):
             np.log(out, out=out)
         for i, table in enumerate(tree.tables(out)):
@@ -263,5 +267,5 @@ class TreeAnswerReader:
         w = w if self._matrix is None else self._matrix.T @ w
         theta = np.zeros(self._size)
         for clique_slice, clique_tables, answer_positions in self._clique_tables:
-            theta[clique_slice] += clique_tables.adjoint(w[answer_positions])
+            theta[clique_slice] = clique_tables.adjoint(w[answer_positions])
         return theta

@@ -13,7 +13,7 @@ import pandas as pd
 
 from ..core.errors import InputError, require_two_rows
 from ..core.types import Array, Rng, frozen
-from ..schema.domain import Rows
+from ..schema.domain import Column, Domain, Rows
 
 ROUNDING_SHARE = 1e-9  # share of the diameter by which rounding may put a point outside
 MIN_RADIUS = 1e-12
@@ -251,6 +251,31 @@ def read_point_rows(region: BoundedRegion, names: Sequence[str], frame: pd.DataF
         )
     values, weights = np.unique(projected + 0.0, axis=0, return_counts=True)  # −0.0 + 0.0 is 0.0
     return Rows(values, weights)
+
+
+def read_scaled_points(domain: Domain, frame: pd.DataFrame) -> tuple[Box, Rows]:
+    """Return the unit box, and as points in it the rows of a table by the columns of a domain.
+
+    All of them are numbers, scaled by their public bounds; a missing one is in the middle.
+
+    >>> sample = samples.census(1000)
+    >>> region, rows = read_scaled_points(sample.domain.project(["age", "hours"]), sample.frame)
+    >>> rows.values.shape[1], rows.n
+    (2, 1000)
+    """
+    region = build_box([0.0], [1.0], domain.names)
+    positions = domain.column_positions([str(name) for name in frame.columns])
+    coordinates = {
+        column.name: _scale_to_unit_interval(column, pd.Series(frame.iloc[:, position]))
+        for column, position in zip(domain.columns, positions, strict=True)
+    }
+    return region, read_point_rows(region, domain.names, pd.DataFrame(coordinates))
+
+
+def _scale_to_unit_interval(column: Column, cells: pd.Series) -> Array:
+    """Return a column's numbers as shares of its public range; ½ where missing."""
+    low, high = column.bounds
+    return np.nan_to_num((column.read_numbers(cells) - low) / (high - low), nan=0.5)
 
 
 def _finite_numbers(cells: pd.Series, name: str) -> Array:

@@ -2,17 +2,13 @@
 
 import hashlib
 import json
-import platform
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from importlib import metadata
-
-import numpy as np
-import scipy
 
 from ..algorithms import registered_name
 from ..algorithms.schema_measurement.column_findings import ColumnFindings
 from ..core.types import Json
+from ..core.versions import software_versions
 from ..privacy.accounting import Plan, events_of_plan, events_to_json
 from ..schema.domain import Domain
 from ..schema.schema_json import domain_to_json
@@ -176,19 +172,4 @@ def _algorithm_facts(request: ReleaseRequest, noise: str) -> Json:
         "public_start": request.start is not None,
         "start": None if request.start is None else request.start.to_json(),
         "noise": noise,
-    }
-
-
-def software_versions() -> dict[str, str]:
-    """Return the versions of this program and of the libraries that computed the release."""
-    name = "privacy-utility-explorer"
-    try:
-        program_version = metadata.version(name)
-    except metadata.PackageNotFoundError:  # run from a folder, not installed
-        program_version = "not installed"
-    return {
-        name: program_version,
-        "python": platform.python_version(),
-        "numpy": np.__version__,
-        "scipy": scipy.__version__,
     }

@@ -34,8 +34,9 @@ from .draw import DrawnRelease
 from .evidence import registry, verifier
 from .evidence.card import card_page
 from .evidence.column_pictures import draw_column_pictures
+from .evidence.facts_label import label_svg
 from .evidence.proof import derive_proof, proof_page
-from .evidence.review import review_page
+from .evidence.review import board_page, review_page
 from .evidence.standalone_verifier import VERIFIER_SOURCE
 from .facts import release_facts
 from .preparation import PreparedRelease
@@ -173,7 +174,9 @@ def _write_documents(
         shared_rows=ready.request.unit.shared_rows,
     )
     documents = {
-        "card.html": card_page(facts, number, pictures),
+        "card.html": card_page(facts, number, pictures=pictures, label=label_svg(facts, number)),
+        "label.svg": label_svg(facts, number),
+        "board.html": board_page(facts, number),
         "review.html": review_page(facts, number),
         "proof.html": proof_page(proof_text),
         "registry.yaml": registry.registry_entry(facts, number),

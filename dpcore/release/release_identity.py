@@ -17,6 +17,7 @@ import pandas as pd
 from ..algorithms import registered_name
 from ..core.parameters import parameter_values
 from ..core.types import Array, Json
+from ..core.versions import software_versions
 from ..data.cell_hashes import combine_hashes, hash_cells
 from ..privacy.accounting import Events, events_to_json
 from ..problems import PublicStart
@@ -24,7 +25,6 @@ from ..queries import Explicit, Marginals, Union, Workload
 from ..schema.domain import Rows
 from ..schema.partial_schema import partial_schema_to_json
 from ..schema.schema_json import domain_to_json
-from .facts import software_versions
 from .preparation import PreparedRelease, to_json_value
 from .request import SchemaRequest
 

@@ -5,6 +5,7 @@ hold.
 from dpcore import ALGORITHMS, Budget
 from dpcore.accuracy import work_forecast
 from dpcore.algorithms.algorithm import forecast_seconds_and_bytes
+from dpcore.core.run_memory import MEMORY_VARIABLE
 from tests.small_problems import (
     all_tables,
     approx,
@@ -70,6 +71,10 @@ def test_what_the_machine_cannot_hold_is_refused_beforehand_with_both_numbers(mo
     assert work_forecast.forecast_affordable_run(METHOD, wide, BUDGET) == (seconds, size)
     monkeypatch.setattr(work_forecast, "machine_memory_bytes", lambda: float(2**21))
     with expect_error(r"would take about .*iB of memory, and a run may take 2 MiB of"):
+        work_forecast.forecast_affordable_run(METHOD, wide, BUDGET)
+    monkeypatch.undo()
+    monkeypatch.setenv(MEMORY_VARIABLE, "3")
+    with expect_error("a run may take 3 MiB of"):
         work_forecast.forecast_affordable_run(METHOD, wide, BUDGET)
 
 

@@ -134,7 +134,7 @@ def primal_optimum(A, y, sigma, base, weight):
 @parametrize("seed", range(2))
 @parametrize("weight", [0.5, 1000.0])
 @parametrize("kind", ["2-way", "mixed", "explicit"])
-def test_the_fit_reaches_the_optimum_that_scipy_finds(monkeypatch, kind, weight, seed):
+def test_the_fit_reaches_the_optimum_that_scipy_finds(kind, weight, seed):
     domain = integer_domain(2, 3, 2)
     rng = seeded(seed)
     columns = {"2-way": ["ab", "ac", "bc"], "mixed": ["abc", "b"]}.get(kind, [])
@@ -147,20 +147,14 @@ def test_the_fit_reaches_the_optimum_that_scipy_finds(monkeypatch, kind, weight,
     given = NoisyAnswers(workload, y, sigma), weight, np.log(base), 400, ListedCellsModel(domain)
     *_, (_, stopped) = fit_maximum_entropy(*given)
     assert np.abs(A @ (stopped - expected)).max() < 2e-3 * sigma.max(), "where it stops by itself"
-    monkeypatch.setattr(
-        "dpcore.algorithms.query_release.shared.maximum_entropy_fit.CONVERGED_GRADIENT", 1e-7
-    )
-    *_, (theta, settled) = fit_maximum_entropy(*given)
+    *_, (theta, settled) = fit_maximum_entropy(*given, converged_gradient=1e-7)
     assert np.abs(softmax(theta) - settled).max() < 1e-15
     assert np.abs(settled - expected).max() < 1e-5
 
 
 @parametrize("sigma", [1e-9, 10])
 @parametrize("weight", [1e-3, 1e8])
-def test_the_fit_ends_where_floating_point_allows_no_further_decrease(monkeypatch, weight, sigma):
-    monkeypatch.setattr(
-        "dpcore.algorithms.query_release.shared.maximum_entropy_fit.CONVERGED_GRADIENT", -1
-    )
+def test_the_fit_ends_where_floating_point_allows_no_further_decrease(weight, sigma):
     workload = Marginals.all(integer_domain(2, 3, 2), 2)
     rng = seeded(0)
     y = workload.answers(rng.dirichlet(np.ones(12))) + sigma * rng.normal(size=workload.m)
@@ -173,6 +167,7 @@ def test_the_fit_ends_where_floating_point_allows_no_further_decrease(monkeypatc
                 np.log(rng.dirichlet(np.ones(12))),
                 600,
                 ListedCellsModel(workload.domain),
+                converged_gradient=-1,
             )
         )
     assert np.isfinite(iterates).all()

@@ -15,6 +15,7 @@ EMPTY = 3000  # bytes: a page has more
 PAGES = (
     "explore",
     "guarantee",
+    "alternatives",
     "data",
     "compare",
     "release",

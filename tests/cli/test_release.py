@@ -44,6 +44,7 @@ from dpcore.release.evidence.card import (
     PEOPLE_ONCE_CAVEAT,
     card_page,
 )
+from dpcore.release.evidence.facts_label import label_svg
 from dpcore.release.ledger import drafts, noise_key
 from dpcore.release.ledger.ledger_store import LedgerStore, verify_ledger
 from dpcore.release.release_files import _weight_table, neutralize_formulas
@@ -369,8 +370,9 @@ def test_mixed_values_can_be_stored():
 def test_the_card_is_made_of_facts_alone():
     released()
     said = Path("out/card.html").read_text()
-    pictures = Markup(re.search(r"<svg.*</svg>", said, re.DOTALL)[0])
-    assert card_page(facts(), 1, pictures) == said
+    label = label_svg(facts(), 1)
+    pictures = Markup(re.search(r"<svg.*</svg>", said.replace(label, ""), re.DOTALL)[0])
+    assert card_page(facts(), 1, pictures=pictures, label=label) == said
     assert pictures.count("<rect") == pictures.count("<title>"), "every bar has a label"
     means = Promise.of_release(facts())
     shown = " ".join(html.unescape(re.sub(r"<[^>]+>", " ", said)).split())
@@ -572,6 +574,8 @@ def test_answers_that_no_distribution_holds_are_released_without_rows():
     files = {path.name for path in Path("out").iterdir()}
     evidence = {
         "account.json",
+        "board.html",
+        "label.svg",
         "proof.html",
         "registry.yaml",
         "review.html",

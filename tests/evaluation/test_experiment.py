@@ -3,14 +3,14 @@
 import doctest
 import json
 import shlex
+from dataclasses import replace
 
-import pandas as pd
 import pytest
 
-from dpcore import ALGORITHMS, Budget, PrivacyUnit, Run
-from dpcore.cli import build_parser, main
+from dpcore import ALGORITHMS, Budget, PrivacyUnit
+from dpcore.cli import build_parser
+from dpcore.cli.experiment_arguments import experiment_from_arguments
 from dpcore.cli.sweep_points import grid_from_arguments
-from dpcore.cli.table_arguments import experiment_from_arguments
 from dpcore.core.parameters import build_from_texts
 from dpcore.evaluation import experiment as experiment_module
 from dpcore.evaluation.experiment import SCHEMA_FILE, Experiment, QueryTask
@@ -45,6 +45,9 @@ TASKS = {
         queries=("marginals:2",),
         start="public.csv",
         start_support=True,
+    ),
+    "names that begin like options": QueryTask(
+        table="-t.csv", schema=SCHEMA, queries=("marginals:2",), unit=PrivacyUnit("--id", 4)
     ),
     "read in parts": QueryTask(
         table="folder", schema=SCHEMA, queries=("marginals:2",), stream=True
@@ -85,7 +88,9 @@ def test_the_example_of_the_module_runs():
 def test_json_and_the_command_give_the_same_experiment(folder, name):
     experiment = experiment_of(TASKS[name], seed=7, repeat=2)
     assert Experiment.from_json(json.loads(json.dumps(experiment.to_json()))) == experiment
-    assert parse_command(experiment) == experiment
+    parsed = parse_command(experiment)
+    table = parsed.task.table.removeprefix("./")
+    assert replace(parsed, task=replace(parsed.task, table=table)) == experiment
 
 
 @parametrize("name", QUERIES)
@@ -102,39 +107,6 @@ def test_numbers_are_read_again_to_the_last_digit(folder):
         experiment = Experiment(task=TASK, algorithm=algorithm, budget=budget, seed=2**63 - 1)
         assert parse_command(experiment) == experiment
         assert Experiment.from_json(json.loads(json.dumps(experiment.to_json()))) == experiment
-
-
-@parametrize("person", [None, "id"])
-def test_the_code_and_the_command_make_the_run_with_that_seed(folder, capsys, person):
-    rng = seeded(0)
-    frame = pd.DataFrame(
-        {
-            "sex": rng.choice(["f", "m"], 60),
-            "age, in years": rng.integers(0, 4, 60),
-            "id": rng.integers(0, 25, 60),
-        }
-    )
-    frame.to_csv("t.csv", index=False)
-    unit = PrivacyUnit(person, 2 if person else 1)
-    task = QueryTask(table="t.csv", schema=SCHEMA, queries=("marginals:2",), unit=unit)
-    experiment = experiment_of(task, epsilon=2.0, seed=5)
-    write_json(SCHEMA_FILE, SCHEMA)
-    names = {}
-    exec(compile(experiment.to_python(), "code", "exec"), names)
-    assert isinstance(names["run"], Run)
-    assert names["run"].seed == 5
-    assert main([*shlex.split(experiment.to_command())[3:], "--json", "run.json"]) == 0
-    (summary,) = json.loads((folder / "run.json").read_text())
-    code_facts = json.loads(json.dumps(names["run"].summarise().to_json()))
-    assert summary["final"] == code_facts["final"]
-    assert summary["charges"] == code_facts["charges"]
-    assert "max_error" in capsys.readouterr().out
-
-
-def test_code_says_all_of_an_experiment_or_is_refused():
-    for name in ("public start", "measured schema"):
-        with expect_error("a command, but no code"):
-            experiment_of(TASKS[name]).to_python()
 
 
 @parametrize(

@@ -114,6 +114,18 @@ def test_a_cycle_is_triangulated_and_a_domain_in_one_table_is_one_clique():
     assert build_junction_tree((2, 3, 4), []).cliques == ((2,), (0,), (1,))
 
 
+def test_cells_lie_with_the_largest_column_innermost_and_a_lone_clique_keeps_its_order():
+    tree = build_junction_tree((4, 3, 2), [(0, 1), (1, 2)])
+    tables = [
+        seeded(i).random([tree.shape[a] for a in clique]) for i, clique in enumerate(tree.cliques)
+    ]
+    vector = tree.vector_of(tables)
+    assert tree.memory_orders == ((1, 0), (2, 1))
+    assert np.array_equal(vector, np.concatenate([table.T.ravel() for table in tables]))
+    assert all(np.array_equal(*pair) for pair in zip(tree.tables(vector), tables, strict=True))
+    assert build_junction_tree((4, 3, 2), [(0, 1, 2)]).memory_orders == ((0, 1, 2),)
+
+
 @given(models(), st.integers(0, 99))
 def test_reweighting_clique_by_clique_is_reweighting_all_cells(found, seed):
     """A tour lets every query's cells be multiplied where it stands, and leaves all cliques in

@@ -3,6 +3,7 @@ a person sees.
 """
 
 import base64
+import contextlib
 import json
 import time
 
@@ -10,6 +11,7 @@ import numpy as np
 from streamlit.testing.v1 import AppTest
 
 from dpcore import ALGORITHMS, Budget
+from pages._ui.components.program_panel import PANEL_KEY, table_file_name
 from pages._ui.server import page_address
 from pages._ui.session.current_table import sample_table
 from tests.size import ROOT
@@ -93,6 +95,22 @@ def session(app):
 
 def table(app):
     return session(app).table
+
+
+def open_code(app):
+    """The page with its code in sight, as a press on its head shows it."""
+    app.session_state[PANEL_KEY] = True
+    return run_until_settled(app.run())
+
+
+def run_script(app, folder):
+    """What the script on a page leaves, by name; it runs beside the file of the page's table."""
+    mine = table(app)
+    mine.frame.to_csv(folder / table_file_name(mine), index=False)
+    names = {}
+    with contextlib.chdir(folder):
+        exec(compile(app.code[1].value, "script", "exec"), names)
+    return names
 
 
 def figures(app):

@@ -44,10 +44,12 @@ from tests.pages.headless import (
     error_text,
     figure_traces,
     figures,
+    open_code,
     open_page,
     plotly_numbers,
     run_comparison,
     run_rest,
+    run_script,
     run_until_settled,
     session,
     set_fields,
@@ -166,7 +168,7 @@ def lines_of(app):
     ]
 
 
-def test_every_dot_is_the_run_with_its_seed_by_every_measure():
+def test_every_dot_is_the_run_with_its_seed_by_every_measure(tmp_path):
     app = compared()
     key = ("gaussian_maxent", 1.0, 1)
     found = dots(app)
@@ -198,6 +200,14 @@ def test_every_dot_is_the_run_with_its_seed_by_every_measure():
     assert measured(error_measures.K_MARGINAL_KIND) == approx(1000 * np.mean(lost)), (
         "1000 less the K-marginal"
     )
+    app.session_state["details"] = "Report"
+    outcomes = session(app).resources["sweep"].outcomes
+    results = run_script(open_code(app), tmp_path)["results"]
+    assert len(results) == len(found)
+    for line in results:
+        name = line.pop("algorithm")
+        point = outcomes[name, line.pop("epsilon"), 1e-9, line.pop("seed")].point
+        assert line == approx(point.errors)
 
 
 def test_more_budgets_add_dots_another_delta_is_another_comparison_and_a_population_another_truth():

@@ -387,3 +387,14 @@ def test_the_state_says_what_counts_as_missing_and_that_most_rows_are_in_one_bin
     app.run()
     assert grid(app)["gain"]["state"] == "ready; most rows are in one bin"
     assert grid(app)["age"]["state"] == "ready; counted as missing: -9"
+
+
+def test_who_is_protected_is_shown_before_anybody_chooses():
+    app = opened()
+    asked = app.selectbox(key=f"person-{table(app).identity}")
+    assert asked.proto.raw_value == "No: each row is another person"
+    asked.set_value("answer").run()
+    assert table(app).unit.person == "answer"
+    asked = app.selectbox(key=f"person-{table(app).identity}")
+    asked.set_value("").run()
+    assert table(app).unit.person is None

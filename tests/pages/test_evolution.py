@@ -22,9 +22,12 @@ from tests.pages.headless import (
     figures,
     heading,
     markdown_text,
+    open_code,
     open_page,
     plotly_numbers,
+    run_script,
     run_until_settled,
+    session,
     set_fields,
     table,
     traces_by_name,
@@ -163,7 +166,7 @@ def test_a_start_between_the_private_points_and_the_origin():
     assert spans[0.25] == approx(spans[0.0] / 2)
 
 
-def test_methods_are_compared_on_numbers_of_the_table(monkeypatch):
+def test_methods_are_compared_on_numbers_of_the_table(monkeypatch, tmp_path):
     app = part("My places", sample="berkeley")
     assert "need two columns of numbers" in app.info[0].value
     monkeypatch.setattr(evolution_choice, "RUNS_PER_METHOD", 1)
@@ -174,9 +177,13 @@ def test_methods_are_compared_on_numbers_of_the_table(monkeypatch):
     assert shown["method"].tolist() == list(evolution_choice.METHODS)
     assert 0 < shown["w1"].min() < shown["w1"].iloc[-1], "any method is nearer than random points"
     assert "of a column's range away" in caption_text(app)
+    results = run_script(open_code(app), tmp_path)["results"]
+    assert {line["algorithm"]: line["w1"] for line in results} == approx(
+        dict(zip(shown["method"], shown["w1"], strict=True))
+    )
 
 
-def test_rows_evolve_on_the_sessions_table():
+def test_rows_evolve_on_the_sessions_table(tmp_path):
     app = part("My table", sample="titanic")
     click_and_wait(app, "Evolve the rows")
     drawn = figures(app)
@@ -187,6 +194,9 @@ def test_rows_evolve_on_the_sessions_table():
     assert figure_traces(app, 2) != drawn[2]["data"], "the heat map is of another step"
     assert "after step 1" in caption_text(app)
     assert caption_text(app) != final
+    (run,) = run_script(open_code(app), tmp_path)["runs"]
+    ((_, result),) = session(app).resources["recipe"].results
+    assert run.summarise().errors.to_json() == approx(result.summary.errors.to_json())
 
 
 def test_lessons_say_what_the_printed_noise_keeps():

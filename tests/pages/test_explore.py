@@ -19,7 +19,7 @@ from dpcore.accuracy.meaning_of_epsilon import format_times_in_100
 from dpcore.accuracy.usefulness import planned_tables, suitable_uses
 from dpcore.algorithms.query_release.shared.optimal_noise import compare_with_bound, least_rmse
 from dpcore.cli import build_parser
-from dpcore.cli.table_arguments import experiment_from_arguments
+from dpcore.cli.experiment_arguments import experiment_from_arguments
 from dpcore.core.numbers import format_count, format_points_and_count
 from dpcore.evaluation.run import compare_with_rows
 from dpcore.queries.questions import parse_question
@@ -29,6 +29,7 @@ from pages._ui.components import parameter_widgets
 from pages._ui.components.frame import PUBLIC_SAMPLE_TEXT
 from pages._ui.explore import ask_question, comparison, keep_run, outcome
 from pages._ui.explore import explore_run as replaying
+from pages._ui.overview import question_sentences
 from pages._ui.session import sample_table
 from pages._ui.session.session import session as its_session
 from tests.pages.headless import (
@@ -40,8 +41,10 @@ from tests.pages.headless import (
     everything,
     figures,
     markdown_text,
+    open_code,
     open_page,
     plotly_numbers,
+    run_script,
     run_until_settled,
     set_fields,
     visible_text,
@@ -119,8 +122,8 @@ def test_a_table_too_small_for_its_questions_offers_what_helps():
 
 
 def test_the_command_and_the_code_below_download_are_those_of_the_run_that_is_shown(tmp_path):
-    app = opened(below="Download", epsilon="3", seed="2")
-    command, code = (element.value for element in app.code)
+    app = open_code(opened(below="Download", epsilon="3", seed="2"))
+    command = app.code[0].value.partition("\n")[2]
     run = berkeley("gaussian_maxent", 3.0, 2)
     schema_file = tmp_path / "schema.json"
     schema_file.write_text(json.dumps(domain_to_json(run.problem.domain)))
@@ -130,9 +133,7 @@ def test_the_command_and_the_code_below_download_are_those_of_the_run_that_is_sh
     assert experiment.budget == run.budget
     assert experiment.algorithm == run.algorithm
     assert list(experiment.seeds) == list(range(2, 2 + parameter_widgets.DEFAULT_REPEATS))
-    names = {}
-    exec(compile(code.replace("schema.json", str(schema_file)), "code", "exec"), names)
-    assert final_errors(names["run"]) == final_errors(run)
+    assert final_errors(run_script(app, tmp_path)["runs"][0]) == final_errors(run)
 
 
 def test_the_cell_that_differs_most_has_a_frame_on_both_maps():
@@ -368,15 +369,15 @@ def test_a_column_and_typed_questions_carry_the_intervals_of_the_release_and_are
 
     n = run.problem.n
     both = [parse_question(text, told.domain) for text in (FIRST, SECOND)]
-    for kind in ask_question.COMPARISON_KINDS:
+    for kind in question_sentences.COMPARISON_KINDS:
         asked(app, FIRST, SECOND, kind)
         for question in both:
-            assert ask_question.interval_sentence(question_interval(told, question, n)).replace(
-                "\\", ""
-            ) in words(app)
+            assert question_sentences.interval_sentence(
+                question_interval(told, question, n)
+            ).replace("\\", "") in words(app)
             assert f"{question.text}: **Real " in words(app)
         found = comparison_interval(told, *both, n, kind)
-        assert ask_question.interval_sentence(found, kind).replace("\\", "") in words(app)
+        assert question_sentences.interval_sentence(found, kind).replace("\\", "") in words(app)
         assert found.low < found.unbiased < found.high
         assert "(conservative)" not in words(app)
     text = "Gender = Female and Admission = Admitted and Department = A"

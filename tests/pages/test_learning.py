@@ -6,6 +6,7 @@ import pandas as pd
 from dpcore import Budget
 from dpcore.core.provenance import Provenance
 from dpcore.evaluation.output_laws import line_law
+from dpcore.evaluation.sweeps.sweep import PointKey
 from dpcore.problems.parse_tasks import read_task, task_text
 from pages._ui.learning import learning_runs
 from pages._ui.learning import quantile as learning
@@ -18,8 +19,10 @@ from tests.pages.headless import (
     figures,
     heading,
     markdown_text,
+    open_code,
     open_page,
     plotly_numbers,
+    run_script,
     run_until_settled,
     session,
     set_fields,
@@ -59,7 +62,7 @@ def experts(app, part="Other methods"):
     return run_until_settled(app.run())
 
 
-def test_one_column_asks_a_question_in_words_shows_the_exact_law_and_follows_the_sliders():
+def test_one_column_asks_a_question_in_words_shows_the_exact_law_and_follows_the_sliders(tmp_path):
     app = opened()
     law = figure_traces(app)[0]
     x = plain(law["x"])
@@ -81,6 +84,12 @@ def test_one_column_asks_a_question_in_words_shows_the_exact_law_and_follows_the
     assert f"saying “42.5, give or take {off:.2g} years”." in unescape_markdown(markdown_text(app))
     assert "**guesses right at most 54 times in 100**" in markdown_text(app), "as on other pages"
     assert "would use all of ε = 1." in caption_text(app)
+    set_fields(app, factor=3.0)
+    (shown,) = plotly_numbers(figure_traces(app, 1)[1]["y"])
+    script = run_script(open_code(app), tmp_path)
+    assert script["law"].radius_of_90_percent == shown
+    assert script["run"].plan["mu"] == script["law"].mu
+    set_fields(app, factor=1.0)
     set_fields(app, line_stages=3)
     assert "(after 3 steps, by quadrature over the draw before)" in caption_text(app)
     assert np.ptp(plain(figure_traces(app)[0]["x"])) < np.ptp(x) / 2
@@ -122,7 +131,7 @@ def test_rivals_run_in_the_pool_and_every_dot_is_its_run():
     assert figure_traces(app, 2) != data, "runs follow the question"
 
 
-def test_a_classifier_is_learned_from_three_quarters_and_judged_by_the_rest():
+def test_a_classifier_is_learned_from_three_quarters_and_judged_by_the_rest(tmp_path):
     learners = ["Regularised exponential mechanism", "Objective perturbation"]
     app = opened(part=PARTS[2], table_seeds="2")
     click_and_wait(set_fields(app, learners=learners, features_income=["age", "sex"]), "Learn")
@@ -132,6 +141,12 @@ def test_a_classifier_is_learned_from_three_quarters_and_judged_by_the_rest():
     accuracy = plain(figure_traces(app, 1)[1]["y"])
     assert (accuracy > 0.6).all()
     assert (accuracy < 1).all()
+    runs = session(app).resources["classifier"]
+    app = open_code(set_fields(app, learners=learners[1:], table_seeds=1))
+    for line in run_script(app, tmp_path)["results"]:
+        key = PointKey(line["algorithm"], line["epsilon"], 1e-9, line["seed"])
+        errors = runs.outcomes[key].point.errors
+        assert {name: line[name] for name in errors} == approx(errors)
     assert {"Regularised exponential mechanism", "without privacy"} <= {
         t.get("name") for t in figure_traces(app, 2)
     }

@@ -9,6 +9,7 @@ from streamlit.testing.v1 import AppTest
 
 from dpcore import Budget, samples
 from dpcore.privacy.accounting import gdp_mu
+from pages._ui.lessons import hidden_company
 from pages._ui.lessons.dragged_answers import EPSILON_STOPS
 from pages._ui.lessons.lesson import LESSONS, SEEDS, stored_runs
 from pages._ui.lessons.lesson_answers import decide_sampling_lesson, nearest_mark_index
@@ -132,6 +133,33 @@ def test_the_answer_is_the_nearest_mark_and_follows_the_numbers():
             ).right_answer_index
             == right
         )
+
+
+def test_the_hidden_number_follows_from_five_tables_and_from_no_four():
+    """Counted over all tables of forty people: the owners' table is the one too many."""
+    hidden = hidden_company.HIDDEN_COMPANY
+    assert hidden_company.hidden_counts().sum() == 4, "no company is shown"
+    found = hidden_company.possible_counts(hidden_company.suppressed_tables(), hidden)
+    assert found == [hidden_company.ILL_PEOPLE[hidden]] == [2]
+    for left_out in ("by trade", "by size", "by owner"):
+        names = [name for name in hidden_company.TABLES if name != left_out]
+        assert (
+            len(hidden_company.possible_counts(hidden_company.suppressed_tables(names), hidden)) > 1
+        )
+    assert hidden_company.possible_counts(hidden_company.rounded_tables(), hidden) == [0, 1, 2]
+
+
+def test_the_reader_finds_it_by_hand_and_sees_what_rounding_would_have_changed():
+    app = open_page("lessons")
+    assert "small bakery **•**" in markdown_text(app)
+    assert "**2**" not in markdown_text(app), "the answer is no part of the question"
+    app.number_input(key="hidden-company").set_value(7).run()
+    assert "**Not quite.**" in markdown_text(app)
+    app.number_input(key="hidden-company").set_value(2).run()
+    text = markdown_text(app)
+    assert "**Right.** Add bakeries and large companies: 22 + 33 = 55." in text
+    assert "(55 − 15) / 2 = 20, and the small one 22 − 20 = 2." in text
+    assert "may have 0 to 2 ill people" in text
 
 
 def _slider_beside_a_drag():

@@ -51,7 +51,19 @@ HOSTILE = [
 ]
 
 
-@parametrize("name", ["release", "guarantee", "audit", "evolution", "learning", "compare"])
+@parametrize(
+    "name",
+    [
+        "release",
+        "ask",
+        "guarantee",
+        "audit",
+        "evolution",
+        "learning",
+        "compare",
+        "alternatives",
+    ],
+)
 def test_nothing_in_the_address_breaks_a_page(name):
     texts = [path.read_text() for path in (ROOT / "pages").rglob("*.py")]
     keys = sorted({key for text in texts for key in re.findall(r'key="([a-z-]+)"', text)})
@@ -68,7 +80,9 @@ BADGES = {
     "compare": [Provenance.REAL_DATA],
     "learning": [Provenance.REAL_DATA],
     "release": [Provenance.PUBLIC],
+    "ask": [Provenance.PUBLIC],
     "guarantee": [Provenance.PUBLIC],
+    "alternatives": [Provenance.REAL_DATA],
     "audit": [Provenance.PUBLIC],
     "evolution": [Provenance.PUBLIC],
 }

@@ -24,8 +24,9 @@ from dpcore.release.evidence.card import SEVERAL_ROWS_CAVEAT
 from dpcore.release.ledger.ledger_store import LedgerStore
 from pages._ui.components import EPSILON_OPTIONS
 from pages._ui.overview import all_columns
-from pages._ui.release import downloads as release_files
-from pages._ui.release import release_request, released_views
+from pages._ui.release import release_request
+from pages._ui.released import downloads as release_files
+from pages._ui.released import released_views
 from pages._ui.session import current_table, owner, release_ledger
 from tests.pages import headless
 from tests.pages.headless import (
@@ -44,8 +45,10 @@ from tests.pages.headless import (
     heading,
     markdown_text,
     new_tab,
+    open_code,
     open_page,
     run_comparison,
+    run_script,
     run_until_settled,
     session,
     set_fields,
@@ -193,6 +196,16 @@ def test_the_plan_its_cost_and_exact_noise_are_shown_before_anything_is_touched_
     assert [event["kind"] for event in found.releases[0]["events"]] == ["Gaussian"]
 
 
+def test_the_code_of_a_release_makes_the_one_that_was_planned(tmp_path):
+    app = open_code(opened(tmp_path))
+    assert "All releases then cost ε = 0.7536 of 3 at δ = 1e-6" in caption_text(app)
+    assert not list(tmp_path.iterdir()), "code alone makes nothing"
+    facts = run_script(app, tmp_path)["facts"]
+    assert facts["dataset"]["spent"]["epsilon"] == pytest.approx(0.7536, abs=1e-4)
+    assert facts["dataset"]["name"] == "berkeley"
+    assert len(recorded(tmp_path).releases) == 1
+
+
 def test_a_second_press_of_the_same_button_finds_its_token_used(tmp_path, monkeypatch):
     app = opened(tmp_path)
     asked = []
@@ -219,7 +232,7 @@ def assert_released_columns_come_from_the_files(app, files):
     (chart,) = app.get("vega_lite_chart")
     assert "pick" in chart.proto.spec
     assert all_columns.FREE_TEXT in caption_text(app)
-    source = released_views._read_release(files)
+    source = released_views._read_release(files).panels
     rows = json.loads(files["release.json"])["protects"]["records"]
     frame = load_table(BytesIO(files["synthetic.csv"]), "synthetic.csv").frame
     view = all_columns._view(source, {0: (1,)})

@@ -16,6 +16,7 @@ import requests
 from streamlit.proto.BackMsg_pb2 import BackMsg
 from streamlit.runtime.memory_media_file_storage import _calculate_file_id
 
+from pages._ui.server import connection_check, frame_ancestors
 from pages._ui.server.page_address import complete_query
 from pages._ui.session import uploads
 from tests.running_app import (
@@ -50,12 +51,7 @@ def listener():
 def server(tmp_path_factory, listener):
     """On one's own machine, with everything it asks of others going to the listener."""
     log = tmp_path_factory.mktemp("server") / "log"
-    options = (
-        "--server.maxUploadSize",
-        "2",
-        "--server.corsAllowedOrigins",
-        "https://friend.example",
-    )
+    options = ("--server.maxUploadSize", "2")
     with serve_app(log, *options, **listener.environment()) as found:
         yield found
 
@@ -65,6 +61,7 @@ def public(tmp_path_factory, listener):
     """As the documentation says for others."""
     environment = documented_environment() | listener.environment()
     environment["STREAMLIT_SERVER_ALLOWED_HOSTS"] += " 127.0.0.1"
+    environment["STREAMLIT_SERVER_CORS_ALLOWED_ORIGINS"] = "https://friend.example"
     log = tmp_path_factory.mktemp("public") / "log"
     with serve_app(log, **environment) as found:
         yield found
@@ -120,7 +117,7 @@ def test_pages_from_elsewhere_are_refused_at_once_and_nobody_is_asked(server, li
     assert [handshake_status(server.port, origin=origin) for origin in others] == [REFUSED] * len(
         others
     )
-    let_in = [None, here, "https://friend.example"]
+    let_in = [None, here]
     assert [handshake_status(server.port, origin=origin) for origin in let_in] == [LET_IN] * len(
         let_in
     )
@@ -135,6 +132,7 @@ def test_the_documented_deployment_serves_its_own_host_and_nobody_else_s_pages(p
         (host, f"https://{host}", LET_IN),
         (f"{host}:8501", f"http://{host}:8501", LET_IN),
         (host, None, LET_IN),
+        (host, "https://friend.example", LET_IN),
         (other, f"https://{other}", REFUSED),
         (host, EVIL, REFUSED),
         (host, f"https://{other}", REFUSED),
@@ -143,6 +141,89 @@ def test_the_documented_deployment_serves_its_own_host_and_nobody_else_s_pages(p
     assert [(h, o, handshake_status(public.port, host=h, origin=o)) for h, o, _ in asked] == asked
     assert public.get("/_stcore/health", timeout=4) == 200
     assert listener.heard == []
+
+
+ALERT = "<script>alert(1)</script>"
+
+
+@parametrize(
+    "host, name, words",
+    [
+        (
+            "explorer.example.org:8443",
+            "“explorer.example.org”",
+            "add explorer.example.org to the environment variable",
+        ),
+        (ALERT, "“<script>alert(1)<”", "add it to the environment variable"),
+        ("two\u202ewords", "words”", "add it to the environment variable"),
+    ],
+)
+def test_a_page_asked_for_by_another_name_says_what_to_set_and_so_does_the_log(
+    server, host, name, words
+):
+    headers = {"Host": host.encode(), "Accept": "text/html"}
+    for path in ("/", "/explore?epsilon=1", "/nosuch"):
+        answer = requests.get(server.address + path, headers=headers, timeout=60)
+        assert answer.status_code == REFUSED
+        assert words in answer.text
+        assert "STREAMLIT_SERVER_ALLOWED_HOSTS" in answer.text
+        assert ALERT not in answer.text
+    assert words in server.said()
+    assert server.said().count(name) == 1, "once, however often it is asked for"
+    assert "It answers to: localhost 127.0.0.1." in server.said()
+    assert "\u202e" not in server.said()
+
+
+def test_what_a_stranger_makes_the_log_say_is_bounded(monkeypatch):
+    logged = []
+    monkeypatch.setattr(connection_check, "_logged_texts", set())
+    monkeypatch.setattr(connection_check._logger, "warning", lambda *_: logged.append(1))
+    for i in range(3 * connection_check.MAX_LOGGED_REFUSALS):
+        connection_check.log_once(f"{i // 2}")
+    assert len(logged) == connection_check.MAX_LOGGED_REFUSALS
+
+
+def test_a_page_that_stays_empty_can_ask_why(server):
+    asked = {"origin": "https://elsewhere.example"}
+    reason = requests.get(f"{server.address}/connection-reason", params=asked, timeout=60).text
+    assert "The browser opened https://elsewhere.example" in reason
+    assert "Host $http_host" in reason
+    asked = {"origin": server.address}
+    reason = requests.get(f"{server.address}/connection-reason", params=asked, timeout=60).text
+    assert "WebSocket" in reason
+
+
+@parametrize(
+    "text, policy",
+    [
+        ("", "frame-ancestors 'self'"),
+        (
+            "https://moodle.example.org https://*.example.edu:8443",
+            "frame-ancestors 'self' https://moodle.example.org https://*.example.edu:8443",
+        ),
+        ("* 'none' https: data: https://x.org/a https://x.org; https://", "frame-ancestors 'self'"),
+    ],
+)
+def test_only_whole_addresses_that_the_owner_names_may_frame_it(monkeypatch, text, policy):
+    monkeypatch.setenv(frame_ancestors.ANCESTORS_VARIABLE, text)
+    headers = frame_ancestors.frame_headers()
+    assert headers["Content-Security-Policy"] == policy
+    assert ("X-Frame-Options" in headers) == (policy == "frame-ancestors 'self'")
+
+
+def test_inside_a_frame_nothing_is_uploaded_named_or_released(server):
+    with Tab(server.port, in_frame=True) as framed, Tab(server.port) as tab:
+        assert "public samples only" in framed.open("data")
+        assert "upload" not in {
+            part.split("-")[-1] for part in re.findall(r'id: "([^"]*)"', framed.text)
+        }
+        assert "server-path" not in framed.text
+        assert framed.put(b"a,b\n1,2\n") == REFUSED
+        assert "public samples only" in framed.open("release")
+        assert "ledger-folder" not in framed.text
+        for page, key in (("data", "server-path"), ("release", "ledger-folder")):
+            assert key in tab.open(page)
+        assert "public samples only" not in tab.text
 
 
 @parametrize("path", ["/", "/explore", "/_stcore/host-config"])

@@ -54,7 +54,9 @@ def test_after_forget_nothing_of_the_table_is_left_in_memory_files_caches_sessio
     assert shared <= set(os.listdir("/dev/shm")), "the encoded rows are shared with the workers"
     assert mine.resources["sweep"].outcomes
     click_and_wait(switch_page(app, "data"), "Forget my table")
-    assert not mine.resources
+    assert {*mine.resources} == {"experiment", "project"}, "what Share draws anew"
+    assert mine.resources["experiment"].experiment is None
+    assert mine.resources["project"].project is None
     assert not any(mine.memos.values())
     assert not shared & set(os.listdir("/dev/shm"))
     for page in ("explore", "compare", "release"):

@@ -262,6 +262,7 @@ def test_a_table_becomes_grouped_codes_and_other_columns_are_ignored():
         tuple(v): w for v, w in zip(rows.values.tolist(), rows.weights.tolist(), strict=True)
     }
     assert counted == {(0, 0): 2, (1, 1): 1, (2, 1): 2}
+    assert rows.values.flags.f_contiguous, "a column lies together"
 
 
 def test_a_domain_too_large_to_number_is_still_encoded():
@@ -269,6 +270,7 @@ def test_a_domain_too_large_to_number_is_still_encoded():
     assert huge.size == 10**70
     rows = huge.encode(pd.DataFrame({name: [7, 99_999, 7] for name in huge.names}))
     assert (rows.values.tolist(), rows.weights.tolist()) == ([[7] * 14, [99_999] * 14], [2, 1])
+    assert rows.values.flags.f_contiguous
 
 
 def test_a_domain_needs_columns_and_each_once():

@@ -46,11 +46,14 @@ from .shared.clique_selection import (
     find_public_model,
     plan_table_selection,
 )
-from .shared.maximum_entropy_fit import fit_stages, staged_fit
+from .shared.maximum_entropy_fit import CONVERGED_GRADIENT, fit_stages, staged_fit
 from .shared.tree_measurement import choose_tree_and_measure
 
 # factor on alpha where a tree was chosen: each of its fewer tables carries more information
 CHOSEN_TREE_ALPHA_FACTOR = 0.35
+# gradient at which the fit to a chosen tree ends, in standard deviations of the noise: from here on
+# the mean L1 of two wide tables stayed the same to four digits, for 40 % more iterations
+CHOSEN_TREE_CONVERGED_GRADIENT = 0.05
 ALPHA_REASON = "in units of μ·n, so that the prior weighs alike at every ε"
 
 
@@ -149,7 +152,9 @@ class GaussianMaxEnt(Algorithm):
         """Yield steps of one iteration of the fit each; the first one uses the whole budget."""
         measured_workload, model = self._workload_and_model(problem)
         is_tree_chosen = model is None
+        converged_gradient = CONVERGED_GRADIENT
         if model is None:
+            converged_gradient = CHOSEN_TREE_CONVERGED_GRADIENT
             tables = require_marginals(problem.workload, "gaussian_maxent")
             noisy_tables, model = choose_tree_and_measure(
                 tables, problem.effective_n, plan, curator, problem.log_start
@@ -164,7 +169,13 @@ class GaussianMaxEnt(Algorithm):
             weight = plan["alpha"] * spend.mu * problem.effective_n
         start = problem.log_start
         iterates = staged_fit(
-            noisy_answers, weight, self.rounds, model, start, weigh_by_signal=not is_tree_chosen
+            noisy_answers,
+            weight,
+            self.rounds,
+            model,
+            start,
+            weigh_by_signal=not is_tree_chosen,
+            converged_gradient=converged_gradient,
         )  # type: ignore[arg-type]
         released_iterates = (
             iterates if isinstance(model, ListedCellsModel) else first_and_last_of_stages(iterates)

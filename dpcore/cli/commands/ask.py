@@ -13,15 +13,13 @@ import json
 import math
 import shlex
 from argparse import Namespace
-from collections.abc import Iterator
-from contextlib import contextmanager
-from dataclasses import asdict, replace
+from dataclasses import asdict
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any
 
 import numpy as np
 
-from ... import Budget, InputError, Run, domain_from_json, read_json, read_table
+from ... import InputError, Run
 from ...accuracy.intervals.follow_up import FollowUpMeasurement, plan_follow_up
 from ...accuracy.intervals.independence_test import run_independence_test
 from ...accuracy.intervals.question_intervals import (
@@ -34,7 +32,6 @@ from ...accuracy.intervals.question_intervals import (
     row_total_interval,
     row_total_question,
 )
-from ...accuracy.intervals.stored_tables import tables_from_arrays
 from ...accuracy.intervals.unbiased_tables import (
     axes_and_values,
     combine_releases,
@@ -42,16 +39,19 @@ from ...accuracy.intervals.unbiased_tables import (
 )
 from ...core.errors import escape_control_chars
 from ...core.types import Json, Texts, frozen
-from ...data.input_files import open_regular_file, reader_errors_as_input_error
 from ...evaluation.run import compare_with_rows
-from ...models.releases import SyntheticRows, UnbiasedAnswers
-from ...privacy.accounting import ACCOUNTANT_BY_NAME, GdpAccountant, ZcdpAccountant
+from ...models.releases import UnbiasedAnswers
+from ...privacy.accounting import GdpAccountant, ZcdpAccountant
 from ...queries.questions import Question, parse_question
+from ...release.finished_release import (
+    FinishedRelease,
+    estimate_answer,
+    files_in_folder,
+    read_finished_release,
+    read_model,
+)
 from ..arguments import PEOPLE, ROWS, argument, finite_number, flag
 from ..output_files import print_message
-
-MAX_ROWS = 1e15  # that a release can protect
-MAX_FILE_BYTES = 4_000_000_000  # largest file of a release, packed and unpacked
 
 LINKED_HELP = "test whether two columns are linked, by what was measured of them together"
 WITH_HELP = (
@@ -87,7 +87,10 @@ ARGUMENTS = (
 def execute(args: Namespace) -> None:
     """Read the release, not a table; answer the questions; print."""
     _check_arguments(args)
-    releases = [_load_release(name) for name in (args.release, *args.others)]
+    releases = [
+        read_finished_release(files_in_folder(Path(name)), name)
+        for name in (args.release, *args.others)
+    ]
     _check_combinable(releases)
     unbiased_answers = releases[0].unbiased_answers
     if args.others:
@@ -144,8 +147,7 @@ def _intervals(
     unbiased_answers: UnbiasedAnswers, questions: list[Question], n: float, args: Namespace
 ) -> list[Interval]:
     """Return the interval of each question, or that of the comparison of two."""
-    folder = None if args.others else Path(args.release)
-    estimates = [_estimate_answer(folder, unbiased_answers, question) for question in questions]
+    estimates = _estimates(unbiased_answers, questions, args)
     if not args.compare:
         return [
             question_interval(unbiased_answers, q, n, estimate=e, level=args.level)
@@ -164,6 +166,17 @@ def _intervals(
     return [interval]
 
 
+def _estimates(
+    unbiased_answers: UnbiasedAnswers, questions: list[Question], args: Namespace
+) -> list[float | None]:
+    """Return the answer of one release, or of several together, to each question."""
+    if args.others:
+        return [_estimate_combined(unbiased_answers, question) for question in questions]
+    files = files_in_folder(Path(args.release))
+    model = read_model(files, unbiased_answers.domain, args.release)
+    return [estimate_answer(model, unbiased_answers, question) for question in questions]
+
+
 def _row_totals(
     protects: Json, unbiased_answers: UnbiasedAnswers, questions: list[Question], args: Namespace
 ) -> list[Interval]:
@@ -174,11 +187,10 @@ def _row_totals(
         raise InputError(
             f"{args.release}: holds no totals of rows; release with --count {PEOPLE} --row-totals"
         )
-    folder = None if args.others else Path(args.release)
+    totals = [row_total_question(question, unbiased_answers.domain) for question in questions]
+    estimates = _estimates(unbiased_answers, totals, args)
     intervals = []
-    for question in questions:
-        total = row_total_question(question, unbiased_answers.domain)
-        estimate = _estimate_answer(folder, unbiased_answers, total)
+    for total, estimate in zip(totals, estimates, strict=True):
         interval = row_total_interval(
             unbiased_answers, total, protects["records"], estimate=estimate, level=args.level
         )
@@ -242,54 +254,7 @@ def _follow_up_text(follow_up: FollowUpMeasurement) -> str:
     )
 
 
-@frozen
-class _LoadedRelease:
-    """A release read from its folder: its facts, and its noisy tables."""
-
-    name: str
-    facts: Json
-    unbiased_answers: UnbiasedAnswers
-
-
-@contextmanager
-def _open_release_file(path: Path) -> Iterator[BinaryIO]:
-    """Open a file of a release; turn any reading error into an InputError that names the file."""
-    with (
-        reader_errors_as_input_error(str(path), "part of a release"),
-        open_regular_file(path, MAX_FILE_BYTES) as file,
-    ):
-        yield file
-
-
-def _load_release(name: str) -> _LoadedRelease:
-    """Return a release's facts and noisy tables; InputError names a damaged file."""
-    folder = Path(name)
-    facts = read_json(folder / "release.json")
-    with _open_release_file(folder / "release.json"):
-        domain = domain_from_json(facts["schema"])
-        for key in ("name", "version"):
-            facts["dataset"][key]
-        if not 1 <= independent_row_count(facts["protects"]) <= MAX_ROWS:
-            raise InputError("it protects no rows, or more than there can be")
-        Budget(facts["promise"]["epsilon"], facts["promise"]["delta"])
-        ACCOUNTANT_BY_NAME[facts["promise"]["accounting"]]
-        # these are read later: a KeyError here names this file
-        _ = facts["ledger"]
-        _ = facts["made_by"]["adaptive"]
-    with (
-        _open_release_file(folder / "tables.npz") as file,
-        np.load(file, allow_pickle=False) as arrays,
-    ):
-        size = sum(part.file_size for part in arrays.zip.infolist())
-        if size > MAX_FILE_BYTES:
-            raise InputError(f"unpacks into {size:,} bytes, at most {MAX_FILE_BYTES:,} are read")
-        unbiased_answers = tables_from_arrays(domain, dict(arrays))
-    return _LoadedRelease(
-        name, facts, replace(unbiased_answers, laplace=facts["promise"]["delta"] == 0)
-    )
-
-
-def _check_combinable(releases: list[_LoadedRelease]) -> None:
+def _check_combinable(releases: list[FinishedRelease]) -> None:
     """Raise InputError unless the releases are distinct and of one data set.
 
     Repeated noise is no evidence.
@@ -320,40 +285,12 @@ def _check_combinable(releases: list[_LoadedRelease]) -> None:
                 )
 
 
-def _estimate_answer(
-    folder: Path | None, unbiased_answers: UnbiasedAnswers, question: Question
-) -> float | None:
-    """Return the release's answer from its weights, synthetic rows or unbiased tables.
-
-    For several releases, from the unbiased tables.
-    """
-    domain = unbiased_answers.domain
-    weights = folder / "weights.parquet" if folder else None
-    rows = folder / "synthetic.parquet" if folder else None
-    if weights and weights.exists():
-        with _open_release_file(weights) as file:
-            D = read_table(file, weights.name).iloc[:, -1].to_numpy(dtype=float)
-            if D.shape != (domain.size,) or not np.isfinite(D).all():
-                raise InputError(
-                    f"its {len(D):,} weights do not fit the {domain.size:,} combinations of the "
-                    "schema"
-                )
-            return float(question.workload.answers(D)[0])
-    if rows and rows.exists():
-        with _open_release_file(rows) as file:
-            rows_in_domain = domain.encode(read_table(file, rows.name))
-            return float(
-                SyntheticRows(domain, rows_in_domain.values, rows_in_domain.weights).answers(
-                    question.workload
-                )[0]
-            )
+def _estimate_combined(unbiased_answers: UnbiasedAnswers, question: Question) -> float | None:
+    """Return the answer of several releases' noisy tables; None where they lack a part of it."""
     axes, values = axes_and_values(question.workload)
-    is_measured = (
-        unbiased_answers.measured_subsets(axes)
-        if folder
-        else all(S in unbiased_answers.part_slices for S in query_components(axes, values))
-    )
-    return float(unbiased_answers.answers(question.workload)[0]) if is_measured else None
+    if not all(S in unbiased_answers.part_slices for S in query_components(axes, values)):
+        return None
+    return float(unbiased_answers.answers(question.workload)[0])
 
 
 @frozen

@@ -1,6 +1,9 @@
 """Release points near private ones, and report their distance W1 to them (uses real data: for
 exploring).
 
+With --schema the points are columns of numbers of any table that `run` reads from a file. They are
+scaled to 0..1 by their public bounds, and a missing number is in the middle.
+
 Two examples:
   python -m dpcore evolve points.csv --ball 1 --algorithm private_evolution --epsilon 1 --delta 1e-6
   python -m dpcore evolve points.csv --low 0 --high 1 --algorithm psmm --epsilon 1 --synthetic near.csv
@@ -10,18 +13,27 @@ from argparse import Namespace
 
 import numpy as np
 
-from ... import InputError, PointRelease, Run, read_table
+from ... import InputError, PointRelease, Rows, Run, domain_from_json, read_json, read_table
 from ...algorithms.points.evolution_steps import PRESETS
 from ...core.types import Json, Texts, frozen
 from ...evaluation.run_summary import RunSummary
-from ...problems.regions import Ball, BoundedRegion, build_box, read_point_rows
+from ...problems.regions import (
+    Ball,
+    BoundedRegion,
+    build_box,
+    read_point_rows,
+    read_scaled_points,
+)
+from ...queries.parse_queries import split_column_names
 from ..arguments import (
+    PERSON_ARGUMENTS,
     RUN_ARGUMENTS,
     algorithm_arguments,
     argument,
     budget_arguments,
     finite_number,
     finite_numbers,
+    row_unit_of,
     rows_argument,
     stated_budget,
     stated_seeds,
@@ -50,6 +62,9 @@ ARGUMENTS = (
     ),
     argument("--low", "L", "… or in a box from L on: one number, or one a column, with commas"),
     argument("--high", "H", "… up to H"),
+    argument("--schema", "S.json", "… or say their public bounds"),
+    argument("--columns", "a,b", "with --schema: the columns that are coordinates (default: all)"),
+    *PERSON_ARGUMENTS,
     *algorithm_arguments(PointRelease),
     *budget_arguments(delta=1e-9),
     argument(
@@ -80,11 +95,7 @@ def execute(args: Namespace) -> None:
         )
     preset = [f"{name}={value}" for name, value in PRESETS.get(args.preset, {}).items()]
     algorithm = build_algorithm(args.algorithm, preset + args.set, PointRelease)
-    frame = read_table(args.points)
-    names = tuple(map(str, frame.columns))
-    region = _public_region(args, names)
-    rows = read_point_rows(region, names, frame)
-    problem = PointRelease(region, rows.n, names)
+    problem, rows = _read_problem(args)
     every = args.every or ONLY_AT_THE_END
 
     files = RunFiles(
@@ -100,7 +111,7 @@ def execute(args: Namespace) -> None:
         files,
     )
     summaries = [report.summary for report in reports]
-    about = f"n={rows.n} d={len(names)} in {problem.facts.region}"
+    about = f"n={rows.n} d={len(problem.names)} in {problem.facts.region}"
     print_report(summaries, about, "distance W1 to the real points", ("w1", "w1_error"))
 
 
@@ -117,6 +128,30 @@ class EvolutionReport:
         return letters | self.summary.to_json()
 
 
+def _read_problem(args: Namespace) -> tuple[PointRelease, Rows]:
+    """Return the problem about the points of a file, and the points.
+
+    InputError where it is not said once how they lie in public bounds.
+    """
+    has_region = any(value is not None for value in (args.ball, args.low, args.high))
+    if args.schema is None:
+        if args.columns or args.person is not None or args.most_rows is not None:
+            raise InputError("--columns, --person and --most-rows need --schema")
+        frame = read_table(args.points)
+        names = tuple(map(str, frame.columns))
+        region = _public_region(args, names)
+        rows = read_point_rows(region, names, frame)
+        return PointRelease(region, rows.n, names), rows
+    if has_region:
+        raise InputError("--schema says where the points lie; leave out --ball, --low and --high")
+    domain = domain_from_json(read_json(args.schema))
+    unit = row_unit_of(args)
+    table = unit.bound_contributions(read_table(args.points, format=domain.file), domain.names)
+    places = domain.project(split_column_names(args.columns)) if args.columns else domain
+    box, rows = read_scaled_points(places, table)
+    return PointRelease(box, rows.n, places.names, unit.most_rows), rows
+
+
 def _public_region(args: Namespace, names: Texts) -> BoundedRegion:
     """Return the public region that --ball, or --low and --high, describe."""
     if args.ball is not None and args.low is None and args.high is None:
@@ -125,4 +160,6 @@ def _public_region(args: Namespace, names: Texts) -> BoundedRegion:
         return build_box(
             finite_numbers("--low", args.low), finite_numbers("--high", args.high), names
         )
-    raise InputError("say where the points lie, which is public: --ball R, or --low L and --high H")
+    raise InputError(
+        "say where the points lie, which is public: --ball R, or --low L and --high H, or --schema"
+    )

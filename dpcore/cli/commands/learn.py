@@ -7,9 +7,11 @@ Two examples:
 """
 
 from argparse import Namespace
+from dataclasses import replace
 
 from ... import RiskMinimisation, Run, domain_from_json, read_json, read_table
 from ...core.types import Json, frozen
+from ...evaluation.output_laws import split_rows
 from ...evaluation.run_summary import RunSummary
 from ...models.releases import ReleasedParameter
 from ...problems.parse_tasks import REGION_NAMES, TASK_FORMS_HELP, read_task
@@ -28,6 +30,11 @@ from ..output_files import check_writable
 from ..progress import RunFiles, print_report, run_for_each_seed
 from ..table_arguments import build_algorithm
 
+MAX_HELD_OUT = 0.9
+HELD_OUT_HELP = (
+    f"test on this share of the rows, 0..{MAX_HELD_OUT:g}, and learn from the others; what is "
+    "measured on them is called population_…"
+)
 PRINTED_RISKS = ("excess_risk", "risk", "accuracy")  # what is printed of each run
 # keys of a summary that a plan may not have
 PLAN_FIELDS = (
@@ -39,6 +46,12 @@ PLAN_FIELDS = (
     "risk_bound",
 )
 
+
+def _held_out_share(text: str) -> float:
+    """Return the share of rows that an argument holds out."""
+    return finite_number(text, float, 0.0, MAX_HELD_OUT)
+
+
 ARGUMENTS = (
     argument("table", "TABLE", "a .csv, .tsv or .parquet file"),
     argument("--schema", "S.json", "the public schema, or a {NAME: size} file", required=True),
@@ -47,6 +60,7 @@ ARGUMENTS = (
     *budget_arguments(delta=1e-6),
     argument("--radius", "R", "radius of the region K about its public centre", type=finite_number),
     argument("--region", None, "the shape of K", default="ball", choices=REGION_NAMES),
+    argument("--held-out", "SHARE", HELD_OUT_HELP, type=_held_out_share),
     *PERSON_ARGUMENTS,
     *RUN_ARGUMENTS,
 )
@@ -63,10 +77,20 @@ def execute(args: Namespace) -> None:
     problem, rows = read_task(
         args.task, domain, table, radius=args.radius, region=args.region, group=unit.most_rows
     )
+    held_out = None
+    if args.held_out:
+        rows, held_out = split_rows(rows, args.held_out, 0)
+        problem = replace(problem, n=rows.n)
     reports = run_for_each_seed(
         stated_seeds(args),
         lambda seed: Run(
-            algorithm, problem, rows, budget, seed=seed, every=lambda rounds: max(1, rounds // 20)
+            algorithm,
+            problem,
+            rows,
+            budget,
+            seed=seed,
+            every=lambda rounds: max(1, rounds // 20),
+            population=held_out,
         ),
         LearningReport.of_run,
         RunFiles(summaries=args.json, as_list=args.repeat is not None),

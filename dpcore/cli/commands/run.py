@@ -25,6 +25,9 @@ A name in a list a,b that has a comma or a quote is put in double quotes, with "
 costs nothing and is not protected. --person and --most-rows protect people with several rows:
 further rows are left out, and the noise grows with that number.
 
+--experiment takes the file of a project, which a page saved, in place of all that says what is
+asked and how. TABLE says which table: python -m dpcore run people.csv --experiment project.json
+
 Two examples:
   python -m dpcore run people.csv --schema s.json --queries marginals:3 --algorithm aim --epsilon 1
   python -m dpcore run people.csv --schema s.json --queries prefixes:age --algorithm mwem --epsilon 0.5 --repeat 3
@@ -34,7 +37,7 @@ from argparse import Namespace
 from functools import cache
 from typing import Any
 
-from ... import Budget, QueryRelease, Run
+from ... import Budget, Run
 from ...accuracy.intervals.unbiased_tables import unbiased_tables
 from ...algorithms import Algorithm
 from ...algorithms.query_release.shared.optimal_noise import compare_with_bound, least_rmse
@@ -47,18 +50,19 @@ from ...problems.problem_facts import QueryFacts
 from ...queries import Workload
 from ...queries.questions import parse_question
 from ..arguments import (
-    RUN_ARGUMENTS,
-    algorithm_arguments,
+    RUN_JSON_ARGUMENT,
     argument,
-    budget_arguments,
     rows_argument,
+)
+from ..experiment_arguments import (
+    EXPERIMENT_ARGUMENTS,
+    experiment_from_arguments,
+    states_repeats,
 )
 from ..measured_runs import MeasuredSchemaRuns
 from ..output_files import check_writable
 from ..progress import RunFiles, print_report, run_for_each_seed
 from ..table_arguments import (
-    TASK_ARGUMENTS,
-    experiment_from_arguments,
     load_workload,
     print_forecast,
     read_problem_and_rows,
@@ -72,10 +76,8 @@ ASK_HELP = (
     "a question such as 'sex = Female and age > 50', answered with its interval; may be repeated"
 )
 ARGUMENTS = (
-    *TASK_ARGUMENTS,
-    *algorithm_arguments(QueryRelease),
-    *budget_arguments(delta=1e-9),
-    *RUN_ARGUMENTS,
+    *EXPERIMENT_ARGUMENTS,
+    RUN_JSON_ARGUMENT,
     argument("--ask", "QUESTION", ASK_HELP, action="append", default=[]),
     argument("--synthetic", "out.csv", "write synthetic rows (of the first seed)"),
     rows_argument(),
@@ -109,7 +111,7 @@ def execute(args: Namespace) -> None:
 
     files = RunFiles(
         summaries=args.json,
-        as_list=args.repeat is not None,
+        as_list=states_repeats(args),
         synthetic=args.synthetic,
         rows=args.rows,
     )

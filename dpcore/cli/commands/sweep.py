@@ -123,7 +123,9 @@ class SweepWorkers:
     client: Any
 
 
-def _run_and_report(grid: ExperimentGrid, files: SweepFiles, workers: SweepWorkers) -> None:
+def _run_and_report(
+    grid: ExperimentGrid[QueryTask], files: SweepFiles, workers: SweepWorkers
+) -> None:
     """Read the table, run the missing points here or on a cluster, and print the means."""
     delta_text = format_short_number(grid.budgets[0].delta)
     if grid.task.partial_schema is None:

@@ -27,6 +27,7 @@ from ...algorithms import Algorithm
 from ...algorithms.schema_measurement.split_budget import SplitBudget, fit_split
 from ...core.errors import PrivacyWarning, user_message
 from ...core.job import Job, JobState
+from ...core.run_memory import limit_process_memory
 from ...core.types import Array, Axes, Json, by_name, frozen, value_object
 from ...data.sources.gathered_counts import GatheredCounts
 from ...data.sources.parallel_counting import spawn_process
@@ -321,6 +322,7 @@ def _run_worker(pipe: Connection) -> None:
     # Ctrl-C is the parent's to handle: it stops the workers
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     warnings.simplefilter("ignore", PrivacyWarning)  # the page shows cautions itself
+    limit_process_memory()
     # the server is gone, and nobody listens any more
     with contextlib.suppress(EOFError, BrokenPipeError):
         while True:

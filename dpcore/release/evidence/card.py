@@ -11,11 +11,11 @@ from ...data.privacy_unit import ROW_COUNT_NOTICE, ROW_UNIT
 from ...privacy.accounting import ACCOUNTANT_BY_NAME, Budget, LifetimeBudget, events_from_json
 from ...queries.parse_queries import describe_queries_in_everyday_words
 from ..ledger.gauge import budget_gauge
-from ..tiles import all_predicted_tiles, promised_error_tile
+from ..tiles import Tile, all_predicted_tiles, promised_error_tile
 from . import origin_words
 from .printing import TEMPLATES, ReleaseFacts, render_page
 
-NO_PICTURES = Markup("")
+NO_PICTURE = Markup("")
 GROUP_FACTS_CAVEAT = (
     "Facts about large groups, also about people outside the table, can still be learned."
 )
@@ -51,49 +51,78 @@ PUBLIC_START_CAVEAT = (
 )
 
 
-def card_page(facts: ReleaseFacts, release: int, pictures: Markup = NO_PICTURES) -> str:
-    """Return a release's card as an HTML page, from the facts in release.json.
+def card_page(
+    facts: ReleaseFacts,
+    release: int,
+    *,
+    pictures: Markup = NO_PICTURE,
+    label: Markup = NO_PICTURE,
+) -> str:
+    """Return a release's card as an HTML page.
 
-    `release` is its number among those of its data set; `pictures` show its columns.
+    Args:
+        facts: Those in release.json.
+        release: Its number among those of its data set.
+        pictures: Show its columns.
+        label: Its facts label.
+
     """
-    means = Promise.of_release(facts)
-    utility = facts["utility"]
-    protects = facts["protects"]
-    dataset = facts["dataset"]
-    lifetime = LifetimeBudget(
-        Budget(**dataset["total"]), ACCOUNTANT_BY_NAME[dataset["accounting"]], dataset["failure"]
-    )
-    release_share = (
-        lifetime.composed_cost(events_from_json(facts["promise"]["reserved"])) / lifetime.capacity
-    )
-    gauge_html, gauge_words, _ = budget_gauge(
-        max(lifetime.used_capacity_share(dataset["spent"]["epsilon"]) - release_share, 0.0),
-        release_share,
-    )
-    counted_noun = unit_noun(protects["rows_per_person"])
-    records = protects["records"]
-    tiles = [
-        *all_predicted_tiles(utility["predicted"], records, counted_noun),
-        *promised_error_tile(utility["promised"], records, counted_noun),
-    ]
+    gauge_html, gauge_words = release_gauge(facts)
     return render_page(
         TEMPLATES / "card.html",
         **facts,
         release=release,
-        counted_noun=counted_noun,
-        tiles=[*tiles, guess_tile_texts(means.max_guess_probability())],
-        promise_words=means.suspicion_sentence,
-        asked="; ".join(map(describe_queries_in_everyday_words, facts["queries"]["asked"])),
-        gauge=Markup(gauge_html),
+        counted_noun=unit_noun(facts["protects"]["rows_per_person"]),
+        tiles=release_tiles(facts),
+        promise_words=Promise.of_release(facts).suspicion_sentence,
+        asked=asked_words(facts),
+        gauge=gauge_html,
         gauge_words=gauge_words,
         origins=origin_words.group_origins(facts["provenance"]),
-        not_covered=_not_covered(facts),
+        not_covered=not_covered(facts),
         brief=format_short_number,
         pictures=pictures,
+        label=label,
     )
 
 
-def _not_covered(facts: ReleaseFacts) -> list[str]:
+def data_set_lifetime(facts: ReleaseFacts) -> LifetimeBudget:
+    """Return the promise of all releases of a release's data set together."""
+    dataset = facts["dataset"]
+    return LifetimeBudget(
+        Budget(**dataset["total"]), ACCOUNTANT_BY_NAME[dataset["accounting"]], dataset["failure"]
+    )
+
+
+def release_gauge(facts: ReleaseFacts) -> tuple[Markup, str]:
+    """Return the shares of the data set's budget before and with a release: picture and words."""
+    lifetime = data_set_lifetime(facts)
+    release_share = (
+        lifetime.composed_cost(events_from_json(facts["promise"]["reserved"])) / lifetime.capacity
+    )
+    used_share = lifetime.used_capacity_share(facts["dataset"]["spent"]["epsilon"])
+    gauge_html, gauge_words, _ = budget_gauge(max(used_share - release_share, 0.0), release_share)
+    return Markup(gauge_html), gauge_words
+
+
+def release_tiles(facts: ReleaseFacts) -> list[Tile]:
+    """Return the verdict's tiles of a release: how exact it is, and how often a guess is right."""
+    utility = facts["utility"]
+    records = facts["protects"]["records"]
+    counted_noun = unit_noun(facts["protects"]["rows_per_person"])
+    return [
+        *all_predicted_tiles(utility["predicted"], records, counted_noun),
+        *promised_error_tile(utility["promised"], records, counted_noun),
+        guess_tile_texts(Promise.of_release(facts).max_guess_probability()),
+    ]
+
+
+def asked_words(facts: ReleaseFacts) -> str:
+    """Return what queries a release answers, in everyday words."""
+    return "; ".join(map(describe_queries_in_everyday_words, facts["queries"]["asked"]))
+
+
+def not_covered(facts: ReleaseFacts) -> list[str]:
     """Return sentences that say what the promise does not cover."""
     is_person = facts["protects"]["unit"] != ROW_UNIT
     counts_people = facts["protects"].get("count") == "people"

@@ -11,7 +11,8 @@ import re
 from .recount import counted_noun, odds_bound, require, right_guess_chance
 from .release_folder import ReleaseFolder
 
-PAGES = ("card.html", "proof.html", "review.html")
+LABEL = "label.svg"
+PAGES = ("board.html", "card.html", "proof.html", "review.html")
 # In tags only: a name of a column may be any text, but its < and > are escaped.
 ACTIVE_CONTENT = re.compile(
     r"<\s*(?:script|iframe|object|embed|img|link|base|form|input|template)\b|<[^>]*(?:\son\w+\s*=|javascript:)",
@@ -22,6 +23,16 @@ HIDDEN_CONTENT = re.compile(
 )
 CARD_ROW = re.compile(r'<tr><th scope="row">(.*?)</th>\s*<td>(.*?)</td>', re.DOTALL)
 PRIOR_SUSPICION = 0.1  # of the suspicion that the pages take for an example
+BUDGET_PATTERN = r"ε = \d[\d.e+-]*(?: of \d[\d.e+-]*)? at δ = \d[\d.e-]*"
+SVG_TAG = re.compile(r"<([^<>]*)>")
+# Of a facts label: the tags, and the attributes of each, with which nothing acts or hides.
+SVG_ATTRIBUTES = {
+    "svg": {"xmlns", "viewBox", "width", "height", "role", "aria-label", "font-family", "fill"},
+    "rect": {"x", "y", "width", "height", "fill", "stroke", "stroke-width"},
+    "line": {"x1", "x2", "y1", "y2", "stroke", "stroke-width"},
+    "text": {"x", "y", "font-size", "font-weight", "unicode-bidi", "font-family"},
+}
+SVG_ATTRIBUTE = re.compile(r'\s([\w-]+)="[^"<>]*"')
 GUESS_PATTERN = r"guesses right at most ([\d.]+) times in 100"
 SUSPICION_PATTERN = r"a suspicion of 10% about one person rises to ([\w. ]+%) at most"
 
@@ -31,7 +42,8 @@ def check_documents(folder: ReleaseFolder) -> str:
 
     And that they hide nothing. Raises WrongError otherwise; returns what was found.
     """
-    pages = {name: folder.read(name).decode("utf-8") for name in PAGES}
+    names = [name for name in PAGES if name in folder.hashes]
+    pages = {name: folder.read(name).decode("utf-8") for name in names}
     for name, page in pages.items():
         require(not ACTIVE_CONTENT.search(page), f"{name} holds something that acts")
         body = page.partition("</style>")[2]
@@ -51,7 +63,9 @@ def check_documents(folder: ReleaseFolder) -> str:
         GUESS_PATTERN: f"{_round_percent_up(chance, digits):g}",
         SUSPICION_PATTERN: _format_percent(posterior_suspicion),
     }
-    for name in ("card.html", "review.html"):
+    for name in ("board.html", "card.html", "review.html"):
+        if name not in pages:
+            continue
         page_text = _visible_text(pages[name])
         for pattern, value in expected.items():
             matches = re.findall(pattern, page_text)
@@ -59,6 +73,13 @@ def check_documents(folder: ReleaseFolder) -> str:
                 set(matches) == {value},
                 f"{name} says {', '.join(matches)[:80]} where {value} follows",
             )
+    budgets = {f"ε = {epsilon:g} at δ = {_format_brief(delta)}", _total_budget_text(facts)}
+    if "board.html" in pages:
+        _check_budgets("board.html", pages["board.html"], budgets)
+    if LABEL in folder.hashes:
+        label = folder.read(LABEL).decode("utf-8")
+        _check_label(label, expected[GUESS_PATTERN])
+        _check_budgets(LABEL, label, budgets)
     total_text = f"≤ {epsilon:g} at δ = {_format_brief(delta)}."
     require(
         total_text in _visible_text(pages["proof.html"]),
@@ -78,17 +99,13 @@ def _check_rows(folder: ReleaseFolder, card: str) -> None:
     """Raise WrongError unless the card's number rows are release.json's, each there once."""
     facts = folder.facts
     promise = facts["promise"]
-    dataset = facts["dataset"]
     ledger = facts["ledger"]
     protects = facts["protects"]
-    spent = dataset["spent"]["epsilon"]
-    total = dataset["total"]
-    total_text = f"ε = {spent:.4g} of {total['epsilon']:g} at δ = {_format_brief(total['delta'])}."
     expected = {
         "ε": f"{promise['epsilon']:g}",
         "δ": _format_brief(promise["delta"]),
         "Added up by": f"{promise['accounting']}: costs {promise['cost']}",
-        "All releases together": total_text,
+        "All releases together": f"{_total_budget_text(facts)}.",
         "About whom": f"{protects['records']:,} {counted_noun(protects)}.",
         "Neighbours": protects["neighbours"],
         "Ledger": f"{ledger['id']}, line {ledger['entry']}",
@@ -109,6 +126,36 @@ def _check_rows(folder: ReleaseFolder, card: str) -> None:
             is_right,
             f"card.html: {name}: {'; '.join(cell_values)[:100]} where {value[:100]} follows",
         )
+
+
+def _total_budget_text(facts: dict) -> str:
+    """Return what all releases so far cost together, as the pages state it."""
+    spent = facts["dataset"]["spent"]["epsilon"]
+    total = facts["dataset"]["total"]
+    return f"ε = {spent:.4g} of {total['epsilon']:g} at δ = {_format_brief(total['delta'])}"
+
+
+def _check_budgets(name: str, page: str, expected: set) -> None:
+    """Raise WrongError unless a page states these costs at a δ, each of them and no other."""
+    text = _collapse_spaces(html.unescape(re.sub(r"<[^>]*>", " ", page)))
+    stated = set(re.findall(BUDGET_PATTERN, text))
+    require(stated == expected, f"{name} says {', '.join(sorted(stated))[:100]} of its budget")
+
+
+def _check_label(label: str, guess: str) -> None:
+    """Raise WrongError for a facts label that acts or hides something, or states another guess."""
+    require(label.count("<") == label.count(">"), f"{LABEL} is not well formed")
+    for tag in SVG_TAG.findall(label):
+        name, _, attributes = tag.strip("/").partition(" ")
+        stated = set(SVG_ATTRIBUTE.findall(f" {attributes}"))
+        unknown_text = SVG_ATTRIBUTE.sub("", f" {attributes}").strip()
+        require(
+            name in SVG_ATTRIBUTES and stated <= SVG_ATTRIBUTES[name] and not unknown_text,
+            f"{LABEL} holds something that acts or hides",
+        )
+    text = _collapse_spaces(html.unescape(re.sub(r"<[^>]*>", " ", label)))
+    matches = set(re.findall(GUESS_PATTERN, text))
+    require(matches == {guess}, f"{LABEL} says {', '.join(matches)[:80]} where {guess} follows")
 
 
 def _visible_text(page: str) -> str:

@@ -25,12 +25,13 @@ from dpcore.accuracy.promise_with_schema import promise_of
 from dpcore.core.numbers import format_short_number
 from dpcore.core.parameters import build_from_texts
 from dpcore.core.provenance import Provenance
+from dpcore.evaluation.programs.query_program import comparison_program
 from dpcore.evaluation.run import Comparison, subgroup_errors
 from dpcore.evaluation.sweeps.frontier import step_frontier
 from dpcore.release.evidence import printing
 
 from ..charts import frontier_svg as drawing
-from ..components import draw_heading, hide_in_stakeholder_view
+from ..components import draw_heading, draw_program, hide_in_stakeholder_view
 from ..session import Table, printable_text
 from .accuracy_goal import AccuracyGoal, format_release_share, format_tolerance
 from .error_measures import ErrorMeasure, misplaced_name
@@ -59,6 +60,12 @@ def draw_download(table: Table, sweep: Sweep, measure: ErrorMeasure, advice: Adv
         "anywhere, prints on A4.",
     )
     st.caption("It shows errors against the real table. It is for people who may see the table.")
+    if sweep.grid is None:
+        return
+    if sweep.is_of_whole_table:
+        draw_program(comparison_program(sweep.grid), table)
+    else:
+        st.caption("Code is there for runs on the table itself, not on rows drawn from it.")
 
 
 def render_report(table: Table, sweep: Sweep, measure: ErrorMeasure, advice: Advice) -> str:

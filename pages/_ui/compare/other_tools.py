@@ -7,7 +7,7 @@ from dpcore.data.readers import MAX_UPLOADED_CELLS, load_table
 from dpcore.evaluation.run import Comparison, compare_with_rows
 from dpcore.models.releases import SyntheticRows
 
-from ..session import Table, escape_markdown, printable_text
+from ..session import Table, escape_markdown, owner, printable_text
 from .sweep_jobs import Sweep
 
 FILE_TYPES = ["csv", "tsv", "parquet", "xlsx"]
@@ -18,6 +18,9 @@ def load_other_table(table: Table, sweep: Sweep) -> tuple[str, Comparison] | Non
 
     The comparison has its answers beside the real ones.
     """
+    if owner.has_samples_only():
+        st.caption(owner.samples_only_text())
+        return None
     help_text = (
         "Any table with the same columns and values. It becomes a horizontal line of the chart."
     )

@@ -48,7 +48,14 @@ from . import duration_forecast, theory_curves, unbiased_limit
 from .accuracy_goal import format_release_share, format_tolerance
 from .duration_forecast import DurationForecast
 from .error_measures import ErrorMeasure
-from .sweep_jobs import ALGORITHM_STYLES, ALGORITHM_TITLES, ComparedTask, Dot, Sweep
+from .sweep_jobs import (
+    ALGORITHM_STYLES,
+    ALGORITHM_TITLES,
+    TABLE_ITSELF,
+    ComparedTask,
+    Dot,
+    Sweep,
+)
 from .verdict import Advice, Recommendation, measured_errors_text, page_query_params
 
 DEFAULT_ALGORITHMS = ("gaussian_maxent", "aim", "mwem")
@@ -63,7 +70,7 @@ padding: 0 !important;} .line-key li {margin: 0 !important; max-width: 48rem;}
 LINE_KEY_ITEM = "<li>{mark}<b>{name}</b>: {text}</li>"
 LINE_MARK = '<span style="color: {colour}" aria-hidden="true">{mark}</span> '
 SIZE_FACTORS = {
-    "the table itself": 0.0,
+    TABLE_ITSELF: 0.0,
     "a tenth of its rows": 0.1,
     "as many rows": 1.0,
     "ten times as many": 10.0,

@@ -30,6 +30,8 @@ ALGORITHM_STYLES = series_styles(list(algorithms_for_problem(QueryRelease)))
 # answers of one run on all pairs that are kept beside those of its questions
 MAX_PAIR_ANSWERS = 200_000
 
+TABLE_ITSELF = "the table itself"  # the choice of rows that draws none
+
 
 @dataclass(frozen=True, kw_only=True)
 class ComparedTask:
@@ -79,6 +81,7 @@ class Sweep(CaseRuns[Dot]):
     promised_epsilon: float | None = None  # the smallest that promises what is needed
     # that measured the schema, in which case the algorithms have the rest of each budget
     trial: SchemaTrial | None = None
+    grid: ExperimentGrid[QueryTask] | None = None  # the runs that were planned last
     # what all tabs found, for a public sample
     shared_dots: dict[Any, Dot] = field(default_factory=dict)
 
@@ -86,7 +89,7 @@ class Sweep(CaseRuns[Dot]):
         self,
         compared: ComparedTask,
         make_problem: Callable[[], tuple[QueryRelease, Rows, np.ndarray | None]],
-        grid: ExperimentGrid,
+        grid: ExperimentGrid[QueryTask],
         trial: SchemaTrial | None = None,
         run_seconds: Mapping[tuple[str, Budget], float] | None = None,
     ) -> None:
@@ -115,6 +118,7 @@ class Sweep(CaseRuns[Dot]):
                 else {}
             )
             self.outcomes = self.shared_dots.copy()
+        self.grid = grid
         self.predicted_seconds = dict(run_seconds or {})
         self.run(plan_cases(grid.algorithms, self.problem, grid.budgets, grid.seeds))
 
@@ -148,12 +152,18 @@ class Sweep(CaseRuns[Dot]):
         self.shared_dots = {}
         self.baselines = None
         self.trial = None
+        self.grid = None
 
     def error_of_need(self, goal: AccuracyGoal, answers: np.ndarray | None) -> float | None:
         """Return the largest error of the needed answers of a run; None if it is not known."""
         if self.problem is None or self.real_answers is None or answers is None:
             return None
         return goal.largest_error(answers, self.real_answers, self.problem.workload)
+
+    @property
+    def is_of_whole_table(self) -> bool:
+        """Whether the runs are on the table's own rows, and not on some drawn from it."""
+        return self.requested is not None and self.requested.row_choice == TABLE_ITSELF
 
     @property
     def is_provisional(self) -> bool:

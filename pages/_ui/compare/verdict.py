@@ -23,6 +23,7 @@ from dpcore.core.numbers import (
 )
 from dpcore.core.parameters import build_from_texts
 from dpcore.core.types import by_name
+from dpcore.evaluation.run import Comparison
 from dpcore.evaluation.sweeps.frontier import summarise_by_epsilon
 from dpcore.queries.workload import table_columns
 from dpcore.release.tiles import (
@@ -36,6 +37,7 @@ from ..components import (
     draw_heading,
     glossary_tooltip,
     inline_container,
+    largest_error_name,
     parameter_widgets,
     show_tiles,
 )
@@ -256,9 +258,14 @@ def _measured_tiles(sweep: Sweep | None, name: str, epsilon: float) -> list[Tile
     n = problem.n
     unit = unit_noun(problem.group)
     points = format_percentage_points(errors["largest"])
+    name_of_largest = "Largest error"
+    if middle_run.answers is not None and sweep.real_answers is not None:
+        name_of_largest = largest_error_name(
+            Comparison(problem.workload, sweep.real_answers, middle_run.answers)
+        )
     return [
         measured_error_tile(errors["misplaced"], table_columns(problem.workload), n, unit),
-        largest_error_tile("Largest error", errors["largest"], None, n, unit, f", {points} points"),
+        largest_error_tile(name_of_largest, errors["largest"], None, n, unit, f", {points} points"),
     ]
 
 

@@ -13,6 +13,7 @@ from .frame import (
 )
 from .glossary_words import glossary_tooltip
 from .parameter_widgets import ADDRESS_WIDGET_ARGS, EPSILON_OPTIONS, format_setting
+from .program_panel import draw_program
 from .question_choice import QUESTION_GRAMMAR_TEXT, question_placeholder
 from .result_panels import (
     CHART_CONFIG,
@@ -23,4 +24,4 @@ from .result_panels import (
     explain_missing_runs,
 )
 from .tabs import draw_tabs
-from .verdict_tiles import show_tiles, tile_text
+from .verdict_tiles import largest_error_name, show_tiles, tile_text

@@ -31,6 +31,7 @@ from .menu import ENTRIES_BY_GROUP, ENTRIES_BY_LABEL, PageEntry
 P = ParamSpec("P")
 R = TypeVar("R")
 
+SHARE_SLOT_KEY = "_share"  # what Share offers beside the link, on the page that is drawn
 HEAD_KEY = "_head"  # of the page that is drawn: its entry in the menu, and the place of its line
 
 ICONS = {
@@ -345,6 +346,7 @@ def _draw_share_menu() -> None:
             on_change=_toggle_stakeholder_view,
             help="Leaves out everything that uses real data.",
         )
+        st.session_state[SHARE_SLOT_KEY] = st.container()
 
 
 def _toggle_stakeholder_view() -> None:

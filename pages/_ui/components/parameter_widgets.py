@@ -44,6 +44,7 @@ DEFAULT_TOTAL_BUDGET = Budget(3.0, 1e-6)  # of all releases together, until a pe
 DEFAULT_EPSILON = 1.0
 DEFAULT_DELTA = 1e-9
 DEFAULT_REPEATS = 5  # runs with other noise each, unless a person says otherwise
+MAX_EXPLORE_REPEATS = 20
 SEED_RANGE = 0, 2**31 - 1
 # in the address, and there when a person comes back to the page
 ADDRESS_WIDGET_ARGS = {"bind": "query-params"}
@@ -160,7 +161,13 @@ def seed_inputs() -> tuple[int, int]:
         "the others lie from it."
     )
     repeats = repeats_container.number_input(
-        "Repeats", 1, 20, DEFAULT_REPEATS, key="repeats", help=help_text, **ADDRESS_WIDGET_ARGS
+        "Repeats",
+        1,
+        MAX_EXPLORE_REPEATS,
+        DEFAULT_REPEATS,
+        key="repeats",
+        help=help_text,
+        **ADDRESS_WIDGET_ARGS,
     )
     return seed, repeats
 
@@ -200,6 +207,12 @@ def setting_widgets(
     return setting_texts
 
 
+def setting_options(p: Param) -> list:
+    """Return the steps of the slider of a parameter that is a number."""
+    steps = setting_grid(p.low or 0.0, p.high or 0.0, p.kind)
+    return [AUTO, *steps] if p.default is None else sorted({*steps, p.default})
+
+
 def _setting_widget(
     p: Param,
     key: str,
@@ -232,9 +245,8 @@ def _setting_widget(
             help=help_text,
             **ADDRESS_WIDGET_ARGS,
         )
-    steps = setting_grid(p.low or 0.0, p.high or 0.0, p.kind)
     value = AUTO if p.default is None else p.default
-    options = [AUTO, *steps] if p.default is None else sorted({*steps, p.default})
+    options = setting_options(p)
     if theoretical_value is not None:
         numbers = [o for o in options if not isinstance(o, str)]
         options.insert(

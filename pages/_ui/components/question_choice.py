@@ -30,6 +30,7 @@ from ..session.current_table import store_widget_choice as choose_columns
 from ..session.inert_text import distinct_labels, printable_text
 from ..session.session import session
 from ..session.table import COMFORTABLE_CELLS, Table
+from .program_panel import table_file_name
 
 QUESTION_GRAMMAR_TEXT = (
     "Comparisons with =, !=, <, <=, >, >=, between … and …, in (…), joined by and, or, not and "
@@ -92,7 +93,9 @@ def choose_workload(
     kinds = st.multiselect(
         "Questions",
         list(WORKLOAD_TEXT_BY_KIND),
-        ["every pair" if len(default_names) > 1 else "every single column"],
+        default_unless_set(
+            "questions", ["every pair" if len(default_names) > 1 else "every single column"]
+        ),
         key="questions",
         help="Several kinds are asked together.",
         **persistent_widget_args(),
@@ -115,10 +118,26 @@ def question_placeholder(domain: Domain) -> str:
 def set_columns(table: Table, names: Sequence[str]) -> None:
     """Choose columns for the list of columns, from what a click calls."""
     store = store_choice if table.uploaded else set_widget_value
-    store(_columns_key(table), list(names))
+    store(columns_key(table), list(names))
 
 
-def _columns_key(table: Table) -> str:
+def kinds_of_queries(task: QueryTask) -> list[str]:
+    """Return the kinds of questions that a task asks, as far as the page offers them."""
+    try:
+        domain = task.planning_domain
+    except InputError:  # of a schema that is not complete yet
+        return []
+    kind_by_text = {}
+    for kind, text_of in WORKLOAD_TEXT_BY_KIND.items():
+        try:
+            kind_by_text[text_of(domain)] = kind
+        except InputError:  # these columns have no such questions
+            continue
+    return [kind_by_text[text] for text in task.queries if text in kind_by_text]
+
+
+def columns_key(table: Table) -> str:
+    """Return the key of the widget that chooses a table's columns."""
     return f"columns-{table.identity if table.uploaded else table.name}"
 
 
@@ -131,7 +150,7 @@ def _choose_columns(
         "format_func": chip_labels.get,
         "help": "Only these are read. The number of combinations is the product of their values.",
     } | persistent_widget_args()
-    key = _columns_key(table)
+    key = columns_key(table)
     if table.uploaded:  # its columns come and go with its schema, and what was chosen of them stays
         sync_widget_value(
             key, [name for name in stored_choice(key, default_names) if name in names]
@@ -171,7 +190,7 @@ def task_of_table(
 ) -> QueryTask:
     """Return the task of a page: queries about some columns of the session's table."""
     return QueryTask(
-        table=table.name if table.uploaded else f"assets/{table.name}.csv",
+        table=table_file_name(table),
         schema=table.schema,
         queries=tuple(query_texts),
         columns=columns,

@@ -5,9 +5,10 @@ from collections.abc import Sequence
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
+from dpcore.evaluation.run import Comparison
 from dpcore.release.tiles import Tile
 
-from ..session.inert_text import escape_markdown
+from ..session.inert_text import distinct_labels, escape_markdown, format_query_label
 from .frame import inline_container
 
 UNKNOWN_ERROR_TILE = (
@@ -40,3 +41,14 @@ def tile_text(name: str, value: str, note: str) -> str:
         f"{escape_markdown(name, 120)}  \n**{escape_markdown(value)}**  "
         f"\n:small[{escape_markdown(note, 120)}]"
     )
+
+
+def largest_error_name(comparison: Comparison) -> str:
+    """Return the name of the tile of the largest error, with the question that has it."""
+    worst = comparison.with_largest_error
+    display_names = distinct_labels(worst.workload.domain.names)
+    label = worst.workload.label(int(worst.worst(1)[0]))
+    question_text = format_query_label(
+        tuple((display_names.get(column, column), value) for column, value in label)
+    )
+    return f"Largest error, at {question_text}"

@@ -109,6 +109,7 @@ COUNT_ROWS = "Each row counts, at most so many of a person"
 MAX_DECISIONS_SHOWN = 4  # lines of one list
 # Keys of widgets begin so, and end with the table's identity.
 PERSON_KEY_PREFIX = "person-"
+NO_PERSON = ""  # no column has this name; of None the widget would show that nothing is chosen
 MAX_ROWS_KEY_PREFIX = "most-rows-"
 COUNT_KEY_PREFIX = "count-"
 Offer = tuple[str, dict[str, str], list[str]]  # what columns hold, actions by label, their names
@@ -416,17 +417,17 @@ def draw_schema_summary(current: Table) -> None:
 def _draw_privacy_unit(current: Table) -> None:
     """Ask whom the guarantee protects: rows, or people, and what counts of their rows."""
     identity = current.identity
-    sync_widget_value(PERSON_KEY_PREFIX + identity, current.unit.person)
+    sync_widget_value(PERSON_KEY_PREFIX + identity, current.unit.person or NO_PERSON)
     person = st.selectbox(
         "Can one person have several rows?",
-        [None, *current.names],
+        [NO_PERSON, *current.names],
         format_func=_person_option_text,
         key=PERSON_KEY_PREFIX + identity,
         width=440,
         on_change=_store_privacy_unit,
         args=(identity,),
     )
-    if person is not None:
+    if person != NO_PERSON:
         counts_people = current.unit.counts_people
         sync_widget_value(
             COUNT_KEY_PREFIX + identity, COUNT_PEOPLE if counts_people else COUNT_ROWS
@@ -506,7 +507,7 @@ def _store_privacy_unit(identity: str) -> None:
     else:
         max_rows = st.session_state.get(MAX_ROWS_KEY_PREFIX + identity, current.unit.most_rows)
     unit = PrivacyUnit()
-    if person is not None:
+    if person != NO_PERSON:
         unit = PrivacyUnit(person, max_rows, counts_people=counts_people)
     if unit != current.unit:
         session().history.store_change(current)
@@ -518,14 +519,14 @@ def must_hide_schema(current: Table) -> bool:
     return is_stakeholder_view() and current.schema_uses_real_data
 
 
-def _person_option_text(person: str | None) -> str:
+def _person_option_text(person: str) -> str:
     """Return in words who is protected when the column `person` names people.
 
     It is not a lambda of the page: that would keep the page's table.
     """
     return (
         "No: each row is another person"
-        if person is None
+        if person == NO_PERSON
         else f"Yes, {printable_text(person)} says who"
     )
 

@@ -18,7 +18,7 @@ from dpcore.data.sources.parquet_source import ParquetSource
 from dpcore.data.sources.source import CHANGED_MESSAGE, open_stamped_file
 from dpcore.data.sources.text_source import TextSource
 
-from ..session import is_public_host, printable_text
+from ..session import is_public_host, owner, printable_text
 from ..session.counted_table import hide_path_in_errors
 
 FOLDER_VARIABLE = "DPCORE_TABLES"
@@ -36,6 +36,8 @@ def tables_folder() -> Path | None:
 
 def can_name_server_table() -> bool:
     """Return whether a table on this machine can be named here at all."""
+    if owner.has_samples_only():
+        return False
     return tables_folder() is not None or not is_public_host()
 
 
@@ -59,6 +61,8 @@ def resolve_table_path(requested: str) -> tuple[Path, Path | None]:
 
     Raises InputError, naming what was requested.
     """
+    if owner.has_samples_only():
+        raise InputError("no table is read here: this tab has public samples only")
     requested = requested.strip()
     root = tables_folder()
     if root is not None:

@@ -27,6 +27,7 @@ from ..jobs.table_changes import (
 from ..session import (
     Table,
     is_public_host,
+    owner,
     server_label,
     session,
     visible_table,
@@ -57,14 +58,8 @@ def choose_table() -> Table:
     st.session_state["sample"] = None if visible_table().uploaded else visible_table().name
     title_by_sample = {name: title for name, (title, _) in SAMPLES.items()}
     with inline_container(key="choose"):
-        st.file_uploader(
-            "Upload a table",
-            [ending.removeprefix(".") for ending in readable_table_endings()],
-            key="upload",
-            on_change=_take_upload,
-            help=UPLOAD_STORAGE_TEXT.format(here=server_label()),
-            label_visibility="collapsed",
-        )
+        if not owner.has_samples_only():
+            _draw_table_upload()
         with st.popover("Take a sample", type="tertiary"):
             st.selectbox(
                 "Sample",
@@ -78,6 +73,31 @@ def choose_table() -> Table:
         if visible_table().uploaded:
             st.button("Forget my table", on_click=forget_table, type="tertiary")
         _draw_undo()
+    _draw_upload_notes()
+    with st.container():  # so that what is below keeps its place
+        draw_upload_progress()
+        show_upload_problem()
+    return visible_table()
+
+
+def _draw_table_upload() -> None:
+    st.file_uploader(
+        "Upload a table",
+        [ending.removeprefix(".") for ending in readable_table_endings()],
+        key="upload",
+        on_change=_take_upload,
+        help=UPLOAD_STORAGE_TEXT.format(here=server_label()),
+        label_visibility="collapsed",
+    )
+
+
+def _draw_upload_notes() -> None:
+    """Draw what a person should know before an upload, or why there is none."""
+    if owner.has_samples_only():
+        st.info(owner.samples_only_text(), icon=":material/info:")
+        if owner.is_in_frame() and not owner.is_demo() and st.context.url:
+            st.link_button("Open in a window of its own", st.context.url)
+        return
     if not is_statistics_reader_installed():
         st.caption(
             "Files of SPSS, Stata and SAS cannot be read yet. Whoever runs the app can add that: "
@@ -89,10 +109,6 @@ def choose_table() -> Table:
             "Upload only what "
             "may be shared with them; for private tables run the app on your own machine."
         )
-    with st.container():  # so that what is below keeps its place
-        draw_upload_progress()
-        show_upload_problem()
-    return visible_table()
 
 
 def _draw_undo() -> None:
@@ -144,7 +160,9 @@ def _take_upload() -> None:
 
 
 def draw_schema_upload(current: Table) -> None:
-    """Draw an uploader for a schema file."""
+    """Draw an uploader for a schema file, where a tab may upload."""
+    if owner.has_samples_only():
+        return
     key = f"schema-file-{current.version}"
     st.file_uploader("Load (schema.json)", ["json"], key=key, on_change=_take_schema, args=(key,))
 

@@ -3,24 +3,27 @@
 It answers which of them to use on columns of the session's table.
 """
 
-import numpy as np
 import pandas as pd
 import streamlit as st
 
 from dpcore import ALGORITHMS, Budget, Column, PointRelease
 from dpcore.core.numbers import format_percentage_points
 from dpcore.core.parameters import build_from_texts
+from dpcore.evaluation.experiment import ExperimentGrid, PlacesTask
+from dpcore.evaluation.programs.places_program import places_program
 from dpcore.evaluation.run import FINAL_STEP_ONLY
-from dpcore.problems.regions import build_box, read_point_rows
+from dpcore.problems.regions import read_scaled_points
 
 from ..charts import evolution_charts
 from ..components import (
     draw_heading,
+    draw_program,
     hide_in_stakeholder_view,
     inline_container,
     parameter_widgets,
     result_panels,
 )
+from ..components.program_panel import table_file_name
 from ..jobs import JobGroup, PlannedRun, tab_job_group, wait_or_draw_progress
 from ..session import Table, escape_markdown, persistent_widget_args, printable_text
 from .table_evolution import available_table
@@ -79,6 +82,8 @@ def draw_method_choice() -> None:
                 "points are drawn once"
             )
             st.caption(escape_markdown(f"Protects {table.unit.description}. {runs_text}.", 300))
+    if table.trial is None and len(names) > 1:
+        _draw_code(table, names, budget)
     run_group = tab_job_group("choice")
     if pressed:
         _start_runs(run_group, table, [columns[name] for name in names], budget)
@@ -95,15 +100,23 @@ def draw_method_choice() -> None:
         _draw_ranking(run_group)
 
 
+def _draw_code(table: Table, names: list[str], budget: Budget) -> None:
+    """Draw the code of the comparison of the methods."""
+    task = PlacesTask(
+        table=table_file_name(table), schema=table.schema, columns=tuple(names), unit=table.unit
+    )
+    grid = ExperimentGrid(task=task, algorithms=METHODS, budgets=(budget,), repeat=RUNS_PER_METHOD)
+    draw_program(places_program(grid), table)
+
+
 def _start_runs(run_group: JobGroup, table: Table, columns: list[Column], budget: Budget) -> None:
     """Start all runs of the comparison, on points in the unit box.
 
     Columns are scaled by public bounds, missing numbers are in the middle.
     """
     names = tuple(c.name for c in columns)
-    scaled = {c.name: _scale_to_unit_interval(c, table.limited_frame[c.name]) for c in columns}
-    region = build_box([0.0], [1.0], names)
-    rows = read_point_rows(region, names, pd.DataFrame(scaled))
+    domain = table.domain.project(names)  # type: ignore[union-attr]
+    region, rows = read_scaled_points(domain, table.limited_frame)
     problem = PointRelease(region, rows.n, names, table.unit.most_rows)
     shared_task = {"problem": problem, "budget": budget, "every": FINAL_STEP_ONLY}
     wanted_runs = [
@@ -113,13 +126,6 @@ def _start_runs(run_group: JobGroup, table: Table, columns: list[Column], budget
         if not (seed and name == RANDOM)  # drawn once: it is there for scale
     ]
     run_group.start((table.version, names, budget), wanted_runs, (names, rows.n, budget))
-
-
-def _scale_to_unit_interval(column: Column, cells: pd.Series) -> np.ndarray:
-    """Return a column's numbers as shares of its public range; ½ where missing."""
-    low = float(column.low or 0.0)
-    high = float(column.high or 0.0)
-    return np.nan_to_num((column.read_numbers(cells) - low) / (high - low), nan=0.5)
 
 
 @hide_in_stakeholder_view

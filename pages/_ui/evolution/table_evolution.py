@@ -6,10 +6,13 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
-from dpcore import ALGORITHMS, Domain, Marginals, QueryRelease, Rows
+from dpcore import ALGORITHMS, Budget, Domain, Marginals, QueryRelease, Rows
+from dpcore.algorithms import Algorithm
 from dpcore.core.numbers import format_percentage_points
 from dpcore.core.parameters import build_from_texts
 from dpcore.core.provenance import Provenance
+from dpcore.evaluation.experiment import Experiment
+from dpcore.evaluation.programs.query_program import query_program
 from dpcore.evaluation.run import compare_with_rows
 from dpcore.evaluation.sweeps.worker_pool import RunResult
 from dpcore.models.releases import Release
@@ -19,10 +22,12 @@ from ..components import (
     check_rows_in_memory,
     draw_chart_panel,
     draw_heading,
+    draw_program,
     draw_table_header,
     draw_trial_note,
     hide_in_stakeholder_view,
     parameter_widgets,
+    question_choice,
     result_panels,
     warn_if_schema_incomplete,
 )
@@ -86,11 +91,13 @@ def draw_table_evolution() -> None:
         )
         pressed = st.button("Evolve the rows", type="primary", icon=":material/play_arrow:")
     runs = tab_job_group("recipe")
+    algorithm = build_from_texts(RECIPE, {"rounds": str(rounds)})
+    columns_at_once = min(2, len(session_table.domain.columns))
+    _draw_code(session_table, columns_at_once, algorithm, budget)
     if pressed:
         rows = session_table.encoded_rows(session_table.domain.names)
-        workload = Marginals.all(session_table.domain, min(2, len(session_table.domain.columns)))
+        workload = Marginals.all(session_table.domain, columns_at_once)
         problem = QueryRelease(workload, rows.n, session_table.unit.group)
-        algorithm = build_from_texts(RECIPE, {"rounds": str(rounds)})
         algorithm.plan(problem, budget)  # says now what is wrong
         task = {"algorithm": algorithm, "problem": problem, "budget": budget}
         wanted_run = PlannedRun("recipe", rows, {**task, "seeds": (0,), "every": 1, "path": True})
@@ -111,6 +118,14 @@ def draw_table_evolution() -> None:
         session_table.encoded_rows(session_table.domain.names), result, runs.context
     )
     result_panels.draw_run_plan(runs.jobs[0])
+
+
+def _draw_code(table: Table, columns_at_once: int, algorithm: Algorithm, budget: Budget) -> None:
+    """Draw the code of the run on all groups of so many columns."""
+    task = question_choice.task_of_table(
+        table, table.domain.names, [f"marginals:{columns_at_once}"]
+    )
+    draw_program(query_program(Experiment(task=task, algorithm=algorithm, budget=budget)), table)
 
 
 @hide_in_stakeholder_view

@@ -13,32 +13,23 @@ from dpcore.evaluation.run import compare_with_rows
 from dpcore.evaluation.sweeps.worker_pool import RunResult
 from dpcore.models.releases import UnbiasedAnswers
 from dpcore.queries import Workload
-from dpcore.queries.questions import Question, parse_question
+from dpcore.queries.questions import Question
 from dpcore.release.release_files import neutralize_formulas, query_labels
 
-from ..components import (
-    QUESTION_GRAMMAR_TEXT,
-    draw_heading,
-    hide_in_stakeholder_view,
-    question_placeholder,
-)
+from ..components import draw_heading, hide_in_stakeholder_view
 from ..jobs.counting_job import ensure_workload_counted
+from ..overview.question_sentences import (
+    CONFIDENCE_LEVEL,
+    INTERVAL_MEANING,
+    ask_for_questions,
+    comparison_sentence,
+    draw_notes,
+    interval_sentence,
+)
 from ..session import Table, escape_markdown, is_stakeholder_view, persistent_widget_args
 from .run_settings import RunSettings
 
-CONFIDENCE_LEVEL = 0.95
-COMPARISON_KINDS = {
-    "difference": "their difference",
-    "ratio": "their ratio",
-    "odds": "their odds ratio",
-}
 MAX_DOWNLOAD_CELLS = 100_000  # that a download holds
-INTERVAL_MEANING = (
-    f"Intervals made so hold the true value in {CONFIDENCE_LEVEL:.0%} of releases, or more where "
-    "it is said that they are "
-    "conservative. They come from the noisy answers and public numbers alone: no row is read for "
-    "them."
-)
 
 
 def draw_questions(table: Table, run_settings: RunSettings, runs: list[RunResult]) -> None:
@@ -48,39 +39,14 @@ def draw_questions(table: Table, run_settings: RunSettings, runs: list[RunResult
     file.
     """
     draw_heading("Ask a question of your own")
-    left_column, middle_column, right_column = st.columns([3, 3, 2])
-    text = left_column.text_input(
-        "Question",
-        key="question",
-        placeholder=question_placeholder(run_settings.problem.domain),
-        help=QUESTION_GRAMMAR_TEXT,
-        **persistent_widget_args(),
-    )
-    help_text = "A second question, to compare the first one with; may stay empty."
-    other_text = middle_column.text_input(
-        "Compared with",
-        key="question-with",
-        placeholder="nothing",
-        help=help_text,
-        **persistent_widget_args(),
-    )
-    kind = right_column.selectbox(
-        "by",
-        list(COMPARISON_KINDS),
-        format_func=COMPARISON_KINDS.__getitem__,
-        key="compared-by",
-        **persistent_widget_args(),
-    )
     problem = run_settings.problem
-    try:
-        questions = (
-            [parse_question(t, problem.domain) for t in (text, other_text) if t.strip()]
-            if text.strip()
-            else []
-        )
-    except InputError as error:
-        st.error(escape_markdown(error, 400))
-        questions = []
+    questions, kind = ask_for_questions(
+        problem.domain,
+        key="question",
+        other_key="question-with",
+        kind_key="compared-by",
+        **persistent_widget_args(),
+    )
     for question in questions:
         draw_answers(table, problem.domain, runs, question)
         interval = question_interval(runs[0], problem, [question])
@@ -91,14 +57,8 @@ def draw_questions(table: Table, run_settings: RunSettings, runs: list[RunResult
         )
         st.markdown(synthetic_text + interval_sentence(interval))
     if len(questions) > 1:
-        interval = question_interval(runs[0], problem, questions, kind)
-        value = "–" if interval.estimate is None else _format_value(interval.estimate, kind)
-        st.markdown(
-            f"**{COMPARISON_KINDS[kind].capitalize()}: {value}.** "
-            f"{interval_sentence(interval, kind)}"
-        )
-    for note in dict.fromkeys(note for question in questions for note in question.notes):
-        st.caption(escape_markdown(note, 300))
+        st.markdown(comparison_sentence(question_interval(runs[0], problem, questions, kind), kind))
+    draw_notes(questions)
     _draw_cell_download(run_settings, runs[0])
 
 
@@ -162,55 +122,6 @@ def question_interval(
         estimate=estimate_pair,
         level=CONFIDENCE_LEVEL,
     )
-
-
-def interval_sentence(interval: Interval, kind: str | None = None) -> str:
-    """Return a confidence interval in words: for the table, its population, and the basis."""
-    if interval.low is None:
-        reason = interval.how.removeprefix("cannot be bounded: ")
-        return f"How far off that may be cannot be bounded: {escape_markdown(reason, 300)}."
-    table_text = f"in this table {_format_range(interval.low, interval.high, kind)}"
-    population_text = (
-        "; for the population it was drawn from no bound, as the second share may be 0 there"
-    )
-    if kind == "odds":
-        population_text = (
-            "; for the population it was drawn from no bound, as a share may be 0 or 1 there"
-        )
-    if interval.population_low is not None:
-        range_text = _format_range(interval.population_low, interval.population_high, kind)
-        population_text = f", in the population it was drawn from {range_text}"
-    caution_text = ""
-    if "conservative" in interval.how:
-        reason = (
-            interval.how.partition("; population")[0]
-            if interval.unbiased is None
-            else "conservative"
-        )
-        caution_text = f" ({escape_markdown(reason, 300)})"
-    unbounded_reason = interval.how.partition("; no upper bound")[2]
-    reason = (
-        f" There is no upper bound{escape_markdown(unbounded_reason, 300)}."
-        if unbounded_reason
-        else ""
-    )
-    return (
-        f"From the release alone, at {interval.level:.0%}{caution_text}: "
-        f"{table_text}{population_text}.{reason}"
-    )
-
-
-def _format_range(low: float, high: float | None, kind: str | None) -> str:
-    """Return a range in words; without an upper end it is "so much or more"."""
-    if high is None:
-        return f"{_format_value(low, kind)} or more"
-    return f"{_format_value(low, kind)} to {_format_value(high, kind)}"
-
-
-def _format_value(value: float, kind: str | None) -> str:
-    if kind is None:
-        return f"{value:.2%}"
-    return f"{100 * value:.2f} points" if kind == "difference" else f"{value:.3g}"
 
 
 def _draw_cell_download(run_settings: RunSettings, result: RunResult) -> None:

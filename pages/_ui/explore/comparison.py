@@ -25,6 +25,7 @@ from ..components import (
     glossary_tooltip,
     hide_in_stakeholder_view,
 )
+from ..overview.question_sentences import CONFIDENCE_LEVEL
 from ..session import distinct_labels, escape_markdown, persistent_widget_args, printable_text
 from . import ask_question
 from .layout import ChartContent, chart_part
@@ -33,7 +34,7 @@ from .outcome import RunResults, mean_error_by_column
 WORST_OPTION = ""  # no name of a column
 CHOOSER_WIDTH = 230  # pixels of a widget beside a question
 INTERVALS_TEXT = (
-    f"{ask_question.CONFIDENCE_LEVEL:.0%} intervals for this table, from the "
+    f"{CONFIDENCE_LEVEL:.0%} intervals for this table, from the "
     "release alone; the population's are below."
 )
 WHISKERS_TEXT = f"Whiskers: {INTERVALS_TEXT}"

@@ -10,11 +10,12 @@ import streamlit as st
 from dpcore.algorithms.query_release.shared.optimal_noise import least_rmse
 from dpcore.core.provenance import Provenance
 from dpcore.core.types import frozen
+from dpcore.evaluation.programs.query_program import query_program
 from dpcore.evaluation.run import ERROR_NAMES, seeded_generators
 from dpcore.evaluation.run_summary import RunSummary
 from dpcore.evaluation.sweeps.worker_pool import RunJob, RunResult
 
-from ..components import draw_heading, hide_in_stakeholder_view
+from ..components import draw_heading, draw_program, hide_in_stakeholder_view
 from ..session import Table, session
 from .run_settings import RunSettings
 
@@ -153,16 +154,13 @@ def draw_downloads(table: Table, job: RunJob, run_settings: RunSettings) -> None
         "off again. "
         "These rows are for looking at, not for publishing."
     )
-    with st.expander("Show code", icon=":material/code:"):
-        st.code(experiment.to_command(), language="bash", wrap_lines=True)
-        if table.trial is None:
-            st.code(experiment.to_python(), language="python")
-        else:
-            st.caption(
-                "The command measures the schema anew, with the run's repeat number and share of "
-                "this budget. It may "
-                "find another one than the trial did."
-            )
+    draw_program(query_program(experiment), table)
+    if table.trial is not None:
+        st.caption(
+            "The command measures the schema anew, with the run's repeat number and share of "
+            "this budget. It may "
+            "find another one than the trial did."
+        )
 
 
 def _sample_csv(result: RunResult) -> str:

@@ -30,9 +30,15 @@ from dpcore.queries.workload import table_columns
 from dpcore.release import tiles as tiled
 
 from ..charts import explore_charts as charts
-from ..components import CHART_CONFIG, glossary_tooltip, hide_in_stakeholder_view, show_tiles
+from ..components import (
+    CHART_CONFIG,
+    glossary_tooltip,
+    hide_in_stakeholder_view,
+    largest_error_name,
+    show_tiles,
+)
 from ..components.result_panels import convergence_table
-from ..session import Table, distinct_labels, format_query_label, session
+from ..session import Table, format_query_label, session
 from .keep_run import PinnedRun, least_unbiased_rmse
 from .layout import ChartContent, chart_part
 from .run_settings import CURVE_AXES, RunSettings
@@ -172,19 +178,13 @@ def draw_verdict(run_results: RunResults) -> tuple[DeltaGenerator, DeltaGenerato
 def largest_error_tile(run_results: RunResults) -> tiled.Tile:
     """Return the tile of the largest error: where it is, and its size over the repeats."""
     errors = run_results.comparison.errors
-    comparison = run_results.comparison.with_largest_error
-    display_names = distinct_labels(run_results.settings.problem.domain.names)
-    label = comparison.workload.label(int(comparison.worst(1)[0]))
-    question_text = format_query_label(
-        tuple((display_names.get(column, column), value) for column, value in label)
-    )
     largest_of_runs = max(run.summary.query_errors.largest for run in run_results.runs)
     largest_text = format_count(largest_of_runs, run_results.n, "").rstrip()
     repeats_text = (
         f", worst of {len(run_results.runs)}: {largest_text}" if run_results.replays else ""
     )
     return tiled.largest_error_tile(
-        f"Largest error, at {question_text}",
+        largest_error_name(run_results.comparison),
         errors.largest,
         errors.largest_of_group,
         run_results.n,

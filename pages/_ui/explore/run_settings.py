@@ -16,6 +16,7 @@ from dpcore.core.types import by_name
 from dpcore.evaluation.experiment import Experiment
 
 from ..components import deployments, parameter_widgets, question_choice
+from ..components.tab_experiment import store_experiment
 from ..session import Table, session
 
 ALPHA = "α"
@@ -91,6 +92,7 @@ def choose_run_settings(table: Table) -> RunSettings:
     schema_share = None if split is None else split.share
     task = question_choice.task_of_table(table, problem.domain.names, texts, schema_share)
     experiment = Experiment(task=task, algorithm=algorithm, budget=budget, seed=seed, repeat=repeat)
+    store_experiment(experiment, table)
     return RunSettings(
         experiment=experiment,
         problem=problem,

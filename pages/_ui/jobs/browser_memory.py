@@ -1,8 +1,9 @@
-"""Typed facts about a table's columns, kept in the browser and restored after a reload.
+"""What a person typed and chose about a table, kept in the browser and restored after a reload.
 
-They are back with the same columns. The browser keeps what is in force after the last edit, also
-that nothing is typed any more. Every page draws it: a change that was typed on Data may end when
-another page is open.
+That is facts about its columns, the questions that were asked, and the folder in which its budget
+is recorded. They are back with the same columns. The browser keeps what is in force after the last
+edit, also that nothing is typed any more. Every page draws it: a change that was typed on Data may
+end when another page is open.
 
 Never raw text of a row, and nothing that was inferred from the rows: an entry that was is left out,
 and so is what was guessed.
@@ -17,10 +18,17 @@ from dpcore import PrivacyUnit
 from dpcore.core.job import StatusCallback
 from dpcore.data.privacy_unit import MAX_ROWS_OF_ONE_VOTE
 
-from ..session import Table, whole_table
+from ..components.question_choice import (
+    WORKLOAD_TEXT_BY_KIND,
+    kinds_of_queries,
+    set_columns,
+)
+from ..components.tab_experiment import experiment_slot
+from ..session import Table, set_widget_value, whole_table
 from ..session.session import FORGOTTEN_KEY
 from ..session.stakeholder_wall import is_public_table
 from ..session.table import INFERRED_FROM_DATA, MAX_ROWS_OF_PERSON
+from . import ledger_memory
 from .table_changes import start_schema_change
 
 COMPONENT_KEY = "kept-columns"
@@ -54,19 +62,19 @@ def remember_columns(current: Table, *, show_notice: bool = False) -> None:
         _keep_component(key=COMPONENT_KEY, data={"forget": False})
         return
     is_restored = st.session_state.get(RESTORED_KEY) == current.identity
-    typed_parts = typed_schema_parts(current)
-    if typed_parts is not None:  # what was said since is newer than what the browser knows
+    kept_parts = kept_parts_of(current)
+    if kept_parts is not None:  # what was said since is newer than what the browser knows
         st.session_state[TYPED_KEY] = current.identity
     has_typed = st.session_state.get(TYPED_KEY) == current.identity
     data: dict[str, Any] = {}
     if current.uploaded:
         data = {
             "columns": current.names,
-            "said": typed_parts,
+            "said": kept_parts,
             "wanted": not is_restored and not has_typed,
         }
         # else what was taken back would return the next day
-        data |= {"emptied": has_typed and typed_parts is None}
+        data |= {"emptied": has_typed and kept_parts is None}
     _keep_component(
         key=COMPONENT_KEY,
         data=data | {"forget": st.session_state.pop(FORGOTTEN_KEY, False)},
@@ -77,6 +85,38 @@ def remember_columns(current: Table, *, show_notice: bool = False) -> None:
             "What you typed about these columns is back. It was kept in this browser; “Forget my "
             "table” removes it."
         )
+
+
+def kept_parts_of(current: Table) -> dict[str, Any] | None:
+    """Return all that the browser keeps of a table; None where nothing was typed or chosen."""
+    parts = {**(typed_schema_parts(current) or {}), **_asked_parts(current)}
+    remembered = ledger_memory.remembered_ledger(current)
+    if remembered is not None:
+        parts["ledger"] = remembered.to_json()
+    return parts or None
+
+
+def _asked_parts(current: Table) -> dict[str, Any]:
+    """Return the columns and the questions of the last experiment on a table, if there was one."""
+    slot = experiment_slot()
+    if slot.experiment is None or slot.table_identity != current.identity:
+        return {}
+    task = slot.experiment.task
+    return {"chosen": list(task.columns), "questions": kinds_of_queries(task)}
+
+
+def _restore_asked(stored: dict[str, Any], current: Table) -> None:
+    """Choose the columns and the questions that the browser kept, as far as there are such."""
+    chosen = stored.get("chosen")
+    questions = stored.get("questions")
+    if isinstance(chosen, list):
+        names = [name for name in current.names if name in chosen]
+        if names:
+            set_columns(current, names)
+    if isinstance(questions, list):
+        kinds = [kind for kind in WORKLOAD_TEXT_BY_KIND if kind in questions]
+        if kinds:
+            set_widget_value("questions", kinds)
 
 
 def typed_schema_parts(current: Table) -> dict[str, Any] | None:
@@ -108,6 +148,11 @@ def typed_schema_parts(current: Table) -> dict[str, Any] | None:
     }
 
 
+def skip_restoring(current: Table) -> None:
+    """Take nothing from the browser for this table: what is stated of it is newer."""
+    st.session_state[RESTORED_KEY] = current.identity
+
+
 def _restore_from_browser() -> None:
     """Start restoring the facts that the browser kept about the table's columns.
 
@@ -122,6 +167,8 @@ def _restore_from_browser() -> None:
     ):
         return
     st.session_state[RESTORED_KEY] = current.identity
+    _restore_asked(stored, current)
+    ledger_memory.restore_ledger(stored.get("ledger"), current)
     start_schema_change(partial(_restore_columns, stored))
 
 

@@ -4,7 +4,9 @@ import streamlit as st
 
 from dpcore.evaluation.sweeps.worker_pool import WorkerPool
 
-WORKER_COUNT = 2
+from ..session import owner
+
+WORKER_COUNT = 1 if owner.is_demo() else 2
 
 
 @st.cache_resource(on_release=WorkerPool.close, show_spinner=False)

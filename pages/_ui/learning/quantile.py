@@ -13,7 +13,10 @@ import streamlit as st
 from dpcore import ALGORITHMS, Budget, RiskMinimisation, Rows
 from dpcore.accuracy.meaning_of_epsilon import Promise, guess_tile_texts
 from dpcore.core.parameters import build_from_texts
+from dpcore.evaluation.experiment import ExperimentGrid, LearningTask
 from dpcore.evaluation.output_laws import LineLaw, line_law, mean_excess_risk_by_mu
+from dpcore.evaluation.programs.learning_program import LawSettings, quantile_program
+from dpcore.evaluation.programs.program import Program
 from dpcore.evaluation.sweeps.sweep import Case
 from dpcore.privacy.accounting import guarantee
 from dpcore.problems.parse_tasks import read_task, task_text
@@ -23,6 +26,7 @@ from ..charts.figure_frame import SYNTHETIC, epsilon_line_chart
 from ..components import (
     draw_chart_panel,
     draw_heading,
+    draw_program,
     draw_tabs,
     explain_missing_runs,
     hide_in_stakeholder_view,
@@ -30,6 +34,7 @@ from ..components import (
     parameter_widgets,
     show_tiles,
 )
+from ..components.program_panel import table_file_name
 from ..jobs import wait_or_draw_progress
 from ..session import (
     Table,
@@ -143,6 +148,8 @@ def draw_quantile(
     if expert_container.open:
         with expert_container:
             _draw_expert_tabs(view, table)
+    if table.trial is None:
+        draw_program(view.program(table), table)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -185,6 +192,22 @@ class QuantileView:
             rows=rows,
             law=line_law(problem, rows, budget, **law_settings),
         )
+
+    def program(self, table: Table) -> Program:
+        """Return the program that computes the law, and learns one private answer."""
+        settings = LawSettings(**self.law_settings)
+        parameters = {"calibration": settings.calibration, "stages": settings.stages}
+        if settings.factor != 1:
+            parameters["mu"] = self.law.mu
+        algorithm = ALGORITHMS["regularized_exponential"](**parameters)
+        task = LearningTask(
+            table=table_file_name(table),
+            schema=table.schema,
+            text=task_text("quantile", self.column, quantile_level=self.level),
+            unit=table.unit,
+        )
+        grid = ExperimentGrid(task=task, algorithms={"": algorithm}, budgets=(self.budget,))
+        return quantile_program(grid, settings)
 
     @property
     def radius(self) -> float:

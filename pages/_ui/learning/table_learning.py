@@ -13,12 +13,21 @@ import pandas as pd
 import streamlit as st
 
 from dpcore import Budget, Column, RiskMinimisation, Rows
+from dpcore.evaluation.experiment import ExperimentGrid, LearningTask
 from dpcore.evaluation.output_laws import nonprivate_minimiser, split_rows
+from dpcore.evaluation.programs.learning_program import methods_program
 from dpcore.evaluation.sweeps.sweep import SweepPoint
 from dpcore.problems.parse_tasks import task_text
 
 from ..charts import learning_charts
-from ..components import draw_chart_panel, draw_heading, hide_in_stakeholder_view, parameter_widgets
+from ..components import (
+    draw_chart_panel,
+    draw_heading,
+    draw_program,
+    hide_in_stakeholder_view,
+    parameter_widgets,
+)
+from ..components.program_panel import table_file_name
 from ..jobs import wait_or_draw_progress
 from ..session import (
     Table,
@@ -131,9 +140,8 @@ def draw_table_learning(
     quantile_level = 0.9 if loss == "quantile" else None
     features = tuple(feature_names)
     text = task_text(loss, target, quantile_level=quantile_level, features=features)
-    problem, training_rows, held_out = train_test_split(
-        *load_task(table, text, None if radius == parameter_widgets.AUTO else float(radius))
-    )
+    radius_value = None if radius == parameter_widgets.AUTO else float(radius)
+    problem, training_rows, held_out = train_test_split(*load_task(table, text, radius_value))
     runs = session().get_or_create("classifier", LearningRuns)
     task = (table.version, text, radius, budget.delta)
     cases = plan_cases(methods, budget, seeds)
@@ -150,6 +158,26 @@ def draw_table_learning(
         st.caption(f"Methods learn from {training_rows.n:,} rows; {held_out.n:,} rows test them.")
     expert_container.caption(f"{problem.d} weights (d), R = {problem.R:g}, G = {problem.G:.4g}.")
     _draw_result_tabs(runs, budget)
+    if table.trial is None:
+        task = LearningTask(
+            table=table_file_name(table),
+            schema=table.schema,
+            text=text,
+            unit=table.unit,
+            radius=radius_value,
+            held_out=HELD_OUT_SHARE,
+        )
+        draw_program(methods_program(_grid_of_methods(task, methods, budget, seeds)), table)
+
+
+def _grid_of_methods(
+    task: LearningTask, methods: list[str], budget: Budget, seeds: int
+) -> ExperimentGrid[LearningTask]:
+    """Return the experiments of the page: each method at each ε with each repeat."""
+    cases = plan_cases(methods, budget, seeds)
+    budgets = dict.fromkeys(case.budget for case in cases)
+    algorithms = {case.name: case.algorithm for case in cases}
+    return ExperimentGrid(task=task, algorithms=algorithms, budgets=tuple(budgets), repeat=seeds)
 
 
 def _choose_features(table: Table, target: str) -> list[str]:

@@ -25,5 +25,5 @@ def draw_problem() -> None:
     st.markdown(
         "| Ill people | yesterday | today | only Anna came since |\n|---|---|---|---|\n"
         f"| exact count | **{EXACT_COUNTS[0]}** | **{EXACT_COUNTS[1]}** | so she is ill |\n"
-        f"| random noise added | **{counts[0]}** | **{counts[1]}** | nobody can be sure |"
+        f"| with noise | **{counts[0]}** | **{counts[1]}** | nobody can be sure |"
     )

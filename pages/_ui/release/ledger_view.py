@@ -1,6 +1,5 @@
 """The release ledger on a page: what it holds, whether it is sound, and what was kept beside it."""
 
-import json
 from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
@@ -13,9 +12,10 @@ from dpcore.core.provenance import Provenance
 from dpcore.release.ledger.ledger_store import DataSet, verify_ledger
 
 from ..components import draw_heading
+from ..released.downloads import draw_download_all
+from ..released.earlier_releases import earlier_releases, read_folder_files
 from ..session import printable_text
 from ..session.release_ledger import format_ledger_error
-from .downloads import draw_download_all
 
 
 def draw_ledger(ledger: Path | None, data_sets: Sequence[DataSet]) -> None:
@@ -92,17 +92,7 @@ def _draw_earlier_releases(ledger: Path) -> None:
 
     Downloading never spends.
     """
-    release_by_entry = {}
-    for claim in sorted(releases_folder(ledger).glob("*/release.json")):
-        try:
-            facts = json.loads(claim.read_text(encoding="utf-8"))
-            account = json.loads((claim.parent / "account.json").read_text(encoding="utf-8"))
-            label = (
-                f"{printable_text(facts['dataset']['name'])}, release {len(account['releases'])}"
-            )
-            release_by_entry[int(facts["ledger"]["entry"])] = claim.parent, facts["ledger"], label
-        except (OSError, ValueError, TypeError, KeyError):
-            continue  # not one of ours
+    release_by_entry = earlier_releases(ledger)
     if not release_by_entry:
         return
     draw_heading("Download an earlier release again", Provenance.RELEASED)
@@ -110,30 +100,24 @@ def _draw_earlier_releases(ledger: Path) -> None:
         entry = st.selectbox(
             "Release",
             sorted(release_by_entry, reverse=True),
-            format_func=lambda n: release_by_entry[n][2],
+            format_func=lambda n: release_by_entry[n].label,
             key="release-again",
             width=300,
         )
-        folder, receipt, title = release_by_entry[entry]
+        release = release_by_entry[entry]
         try:
-            is_recorded = not verify_ledger(ledger, receipt)
+            is_recorded = not verify_ledger(ledger, release.receipt)
         except InputError:
             is_recorded = False
         draw_download_all(
-            partial(read_folder_files, folder), title, key="again-zip", disabled=not is_recorded
+            partial(read_folder_files, release.folder),
+            release.label,
+            key="again-zip",
+            disabled=not is_recorded,
         )
+        st.page_link("pages/ask.py", label="Ask it", icon=":material/question_answer:")
     st.caption(
         "This release is in the budget record."
         if is_recorded
         else "This release is not in this budget record."
     )
-
-
-def read_folder_files(folder: Path) -> dict[str, bytes]:
-    """Return the files of a folder: their bytes by name."""
-    return {path.name: path.read_bytes() for path in sorted(folder.iterdir()) if path.is_file()}
-
-
-def releases_folder(ledger: Path) -> Path:
-    """Return the folder beside the ledger where its releases are kept."""
-    return ledger.parent / f"{ledger.stem}-releases"

@@ -13,9 +13,9 @@ from dpcore.release.preparation import PreparedRelease
 from dpcore.release.publish import publish_release
 
 from ..jobs.thread_jobs import start_job
+from ..released.earlier_releases import read_folder_files, releases_folder
 from ..session import session
 from ..session.session import RELEASE_DESK
-from .ledger_view import read_folder_files, releases_folder
 
 IRREVOCABLE_TEXT = (
     "The budget is used before the data is read, so stopping does not bring it back. Whoever "

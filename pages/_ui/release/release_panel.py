@@ -5,14 +5,19 @@ from typing import Any
 
 import streamlit as st
 
+from dpcore.evaluation.experiment import Experiment
+from dpcore.evaluation.programs.release_program import ReleaseSettings, release_program
 from dpcore.release.preparation import PreparedRelease
 
-from ..components import draw_heading
-from ..session import release_ledger
+from ..components import draw_heading, draw_program, question_choice
+from ..components.tab_experiment import store_experiment
+from ..released.downloads import OUTPUTS_TEXT, SCHEMA_OUTPUT_TEXT, draw_release_outputs
+from ..released.released_views import draw_released_views
+from ..session import Table, is_public_host, release_ledger
 from ..session.stakeholder_wall import text_unless_stakeholder
-from .downloads import OUTPUTS_TEXT, SCHEMA_OUTPUT_TEXT, draw_release_outputs
 from .release_job import ReleaseDesk
-from .released_views import draw_released_views
+
+RELEASE_FOLDER = "release"  # the new folder that code writes a release to
 
 
 def draw_outcome(desk: ReleaseDesk, ledger: Path | None) -> None:
@@ -35,6 +40,33 @@ def draw_output_list(*, measures_schema: bool) -> None:
     """List what leaves with a release."""
     draw_heading("3 · What leaves?")
     st.markdown((SCHEMA_OUTPUT_TEXT if measures_schema else "") + OUTPUTS_TEXT)
+
+
+def draw_code(ready: PreparedRelease, table: Table, ledger: Path | None) -> None:
+    """Draw the code of the release that is prepared; running it uses budget, as the button does."""
+    request = ready.request
+    measurement = ready.schema_measurement
+    task = question_choice.task_of_table(
+        table,
+        request.workload.domain.names,
+        request.query_texts,
+        None if measurement is None else measurement.split.share,
+    )
+    experiment = Experiment(task=task, algorithm=request.algorithm, budget=request.budget)
+    store_experiment(experiment, table)
+    is_path_shown = ledger is not None and not is_public_host()
+    settings = ReleaseSettings(
+        ledger=str(ledger) if is_path_shown else release_ledger.LEDGER_FILE_NAME,
+        folder=RELEASE_FOLDER,
+        dataset=request.dataset or "",
+        total=request.total,
+        new_version=request.new_version,
+        reason=request.reason,
+        rows=request.rows,
+        neutralize=request.neutralize,
+        noise=request.noise,
+    )
+    draw_program(release_program(experiment, settings), table)
 
 
 def draw_release_button(

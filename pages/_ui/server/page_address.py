@@ -24,6 +24,7 @@ from streamlit.runtime.state.session_state import SessionState
 
 from ..components.menu import ENTRIES_BY_LABEL
 from ..session import address_link, session
+from . import connection_check
 
 # begins a parameter of a link that counts where the address it stands on does not name it
 FALLBACK_PREFIX = "or-"
@@ -54,9 +55,18 @@ def page_routes() -> list[Route]:
     The first message may already change the address.
     """
     page = _INDEX_FILE.read_text(encoding="utf-8").replace(
-        "<head>", f"<head><script>{_SCRIPT}</script>", 1
+        "<head>", f"<head><script>{connection_check.SCRIPT}{_SCRIPT}</script>", 1
     )
     return [Route(path, lambda _: HTMLResponse(page)) for path in PAGE_PATHS]
+
+
+def asks_for_html(scope: Scope) -> bool:
+    """Return whether a person's browser asks for a page, to draw it in a window or a frame."""
+    return (
+        scope["method"] == "GET"
+        and "text/html" in Headers(scope=scope).get("accept", "")
+        and not _relative_path(scope).strip("/").startswith(STREAMLIT_PATHS)
+    )
 
 
 def missing_page_redirect(scope: Scope) -> str | None:
@@ -65,20 +75,10 @@ def missing_page_redirect(scope: Scope) -> str | None:
     Only a page that is opened is led on: Streamlit's own files, media and components stay as they
     are.
     """
-    headers = Headers(scope=scope)
-    base = f"/{st.get_option('server.baseUrlPath').strip('/')}".rstrip("/")
-    path = scope["path"].removeprefix(base)
+    path = _relative_path(scope)
     name = path.strip("/")
-    is_page = headers.get(
-        "sec-fetch-dest", "document"
-    ) == "document" and "text/html" in headers.get("accept", "")
-    if (
-        scope["method"] != "GET"
-        or not is_page
-        or path in PAGE_PATHS
-        or f"/{name}" in PAGE_PATHS
-        or name.startswith(STREAMLIT_PATHS)
-    ):
+    is_opened = Headers(scope=scope).get("sec-fetch-dest", "document") == "document"
+    if not asks_for_html(scope) or not is_opened or path in PAGE_PATHS or f"/{name}" in PAGE_PATHS:
         return None
     query_pairs = [
         pair
@@ -86,7 +86,15 @@ def missing_page_redirect(scope: Scope) -> str | None:
         if pair[0] != address_link.MISSING_PAGE_KEY
     ]
     query_pairs.append((address_link.MISSING_PAGE_KEY, name[:MAX_PAGE_NAME_CHARS]))
-    return f"{base}/?{urlencode(query_pairs)}"
+    return f"{_base_path()}/?{urlencode(query_pairs)}"
+
+
+def _base_path() -> str:
+    return f"/{st.get_option('server.baseUrlPath').strip('/')}".rstrip("/")
+
+
+def _relative_path(scope: Scope) -> str:
+    return scope["path"].removeprefix(_base_path())
 
 
 def complete_query(requested_query: str, current_query: str) -> str:

@@ -12,11 +12,11 @@ import threading
 import uuid
 from collections.abc import AsyncIterator
 from typing import Any
-from urllib.parse import urlsplit
+from urllib.parse import parse_qs, urlsplit
 
 import streamlit as st
 from google.protobuf.message import DecodeError
-from starlette.datastructures import MutableHeaders
+from starlette.datastructures import Headers, MutableHeaders
 from starlette.middleware import Middleware
 from starlette.responses import PlainTextResponse, RedirectResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -26,19 +26,17 @@ from streamlit.runtime.pages_manager import PagesManager
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 from ..jobs.shared_pool import worker_pool
-from ..session import render_turns, uploads
-from . import log_privacy, page_address
+from ..session import owner, render_turns, uploads
+from . import connection_check, demo, log_privacy, page_address
+from .frame_ancestors import frame_headers
 
 # sizes of other people's tables; driving the pages by program
 CLOSED_PATHS = (
     "/_stcore/metrics",
     "/_stcore/agent/",
 )
-FRAME_HEADERS = {
-    "X-Frame-Options": "SAMEORIGIN",
-    "Content-Security-Policy": "frame-ancestors 'self'",
-}
 POLICY_VIOLATION_CODE = 1008  # the WebSocket code for what is not allowed
+TRY_LATER_CODE = 1013  # and for a server that is full
 _SECRET = secrets.token_bytes(32)
 
 
@@ -48,9 +46,11 @@ def app_options() -> dict[str, Any]:
     # the entry has run
     # for the first time, and let a visitor's first deep link pass the entry by.
     PagesManager.uses_pages_directory = False
+    if owner.is_demo():
+        demo.limit_server()
     middleware = [Middleware(RequestGuard), Middleware(uploads.UploadLimit)]
     return {
-        "routes": page_address.page_routes(),
+        "routes": [*page_address.page_routes(), connection_check.reason_route()],
         "middleware": middleware,
         "lifespan": _server_lifespan,
     }
@@ -69,27 +69,58 @@ class RequestGuard:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve or refuse one request or connection."""
-        redirect_url = (
-            page_address.missing_page_redirect(scope) if scope["type"] == "http" else None
-        )
-        if scope["type"] == "http" and any(path in scope["path"] for path in CLOSED_PATHS):
-            await PlainTextResponse("Not here.", 404)(scope, receive, send)
-        elif redirect_url is not None:
-            await RedirectResponse(redirect_url, 303)(scope, receive, _add_frame_headers(send))
-        elif scope["type"] == "websocket" and not _is_allowed_origin(scope):
-            await send({"type": "websocket.close", "code": POLICY_VIOLATION_CODE})
+        if scope["type"] == "http":
+            await self._serve_request(scope, receive, send)
         elif scope["type"] == "websocket":
-            await self.app(scope, _filter_messages(receive), send)
+            await self._serve_websocket(scope, receive, send)
         else:
-            await self.app(scope, receive, _add_frame_headers(send))
+            await self.app(scope, receive, send)
+
+    async def _serve_request(self, scope: Scope, receive: Receive, send: Send) -> None:
+        host = Headers(scope=scope).get("host", "")
+        refusal_text = None
+        if page_address.asks_for_html(scope):
+            refusal_text = connection_check.describe_refused_host(host)
+        redirect_url = page_address.missing_page_redirect(scope)
+        send = _add_frame_headers(send)
+        if any(path in scope["path"] for path in CLOSED_PATHS):
+            await PlainTextResponse("Not here.", 404)(scope, receive, send)
+        elif refusal_text is not None:
+            connection_check.log_once(refusal_text)
+            await connection_check.refused_page(refusal_text)(scope, receive, send)
+        elif redirect_url is not None:
+            await RedirectResponse(redirect_url, 303)(scope, receive, send)
+        else:
+            await self.app(scope, receive, send)
+
+    async def _serve_websocket(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if not _is_allowed_origin(scope):
+            await send({"type": "websocket.close", "code": POLICY_VIOLATION_CODE})
+            return
+        if owner.is_demo() and demo.is_full(scope):
+            connection_check.log_once(demo.FULL_TEXT)
+            await send({"type": "websocket.close", "code": TRY_LATER_CODE})
+            return
+        _mark_framed_tab(scope)
+        await self.app(scope, _filter_messages(receive), send)
+
+
+def _mark_framed_tab(scope: Scope) -> None:
+    """Set the header by which a tab inside a frame is known, and remove any that was sent."""
+    headers = MutableHeaders(scope=scope)
+    if owner.FRAME_HEADER in headers:
+        del headers[owner.FRAME_HEADER]
+    if "in-frame" in parse_qs(scope["query_string"].decode("latin-1")):
+        headers[owner.FRAME_HEADER] = "yes"
 
 
 def _add_frame_headers(send: Send) -> Send:
-    """Add to every answer that only pages of this server may show it in a frame."""
+    """Add to every answer whose pages may show it in a frame."""
+    headers = frame_headers()
 
     async def send_with_headers(message: Message) -> None:
         if message["type"] == "http.response.start":
-            MutableHeaders(scope=message).update(FRAME_HEADERS)
+            MutableHeaders(scope=message).update(headers)
         await send(message)
 
     return send_with_headers
@@ -103,21 +134,18 @@ def _is_allowed_origin(scope: Scope) -> bool:
     headers = MutableHeaders(scope=scope)
     origin = headers.get("origin")
     host = headers.get("host", "")
-    if origin is None or _netloc(origin) == host:
-        return True
-    if origin not in st.get_option("server.corsAllowedOrigins"):
+    host_text = connection_check.describe_refused_host(host)
+    if host_text is not None:
+        connection_check.log_once(host_text)
+    if origin is None or connection_check.netloc(origin) == host:
+        return True  # Streamlit looks at the host itself
+    if not connection_check.is_listed_origin(origin):
+        connection_check.log_once(connection_check.describe_refused_origin(origin, host))
         return False
     headers["origin"] = (
         f"{urlsplit(origin).scheme}://{host}"  # settled here, so that Streamlit need not look it up
     )
     return True
-
-
-def _netloc(origin: str) -> str:
-    try:
-        return urlsplit(origin).netloc
-    except ValueError:
-        return ""
 
 
 def _filter_messages(receive: Receive) -> Receive:

@@ -2,6 +2,7 @@
 
 import math
 from typing import Any
+from urllib.parse import urlsplit
 
 import streamlit as st
 from streamlit.runtime.scriptrunner import get_script_run_ctx
@@ -169,13 +170,16 @@ def default_unless_set(key: str, default: Any) -> Any:
 def is_public_host() -> bool:
     """Return whether others than this machine's user may reach this server.
 
-    They do by its address, or through a proxy by a name.
+    They do by its address, through a proxy by a name, or from a page of an origin that may talk to
+    it.
     """
     hosts = st.get_option("server.allowedHosts")
+    origins = st.get_option("server.corsAllowedOrigins")
     return (
         st.get_option("server.address") not in LOOPBACK_HOSTS
         or not hosts
         or not set(hosts) <= LOOPBACK_HOSTS
+        or not {urlsplit(origin).hostname for origin in origins} <= LOOPBACK_HOSTS
     )
 
 

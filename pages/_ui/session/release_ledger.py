@@ -32,7 +32,7 @@ RELEASES_BLOCKED_TEXT = (
 def ask_for_ledger_path() -> Path | None:
     """Return the ledger's path, asking for it on the page; None with the reason drawn."""
     if are_releases_blocked():
-        st.warning(RELEASES_BLOCKED_TEXT, icon=":material/block:")
+        st.warning(releases_blocked_text(), icon=":material/block:")
         return None
     if not owner.request_ledger_access():
         return None
@@ -114,6 +114,11 @@ def are_releases_blocked() -> bool:
     Either there is no ledger, or no key that guards it.
     """
     return owner.requires_owner_key() and not (_configured_path() and owner.owner_key())
+
+
+def releases_blocked_text() -> str:
+    """Return why releasing is off in this tab, and what to do, as markdown."""
+    return owner.samples_only_text() if owner.has_samples_only() else RELEASES_BLOCKED_TEXT
 
 
 def _configured_path() -> str:

@@ -18,6 +18,7 @@ from dpcore.core.types import Json, Texts, frozen, ignore_progress
 from dpcore.data.sources.gathered_counts import GatheredCounts
 from dpcore.data.sources.source import Source
 from dpcore.data.table_shape import Doubt
+from dpcore.evaluation.project import GUESSED, INFERRED_FROM_DATA, TYPED
 from dpcore.schema.editing.code_values import Code, missing_codes_of
 from dpcore.schema.inference.column_guess import ColumnGuess
 from dpcore.schema.inference.default_columns import choose_default_columns
@@ -45,9 +46,7 @@ from .schema_share import SchemaTrial
 COMFORTABLE_CELLS = 100_000  # of the columns chosen at first
 MAX_ROWS_OF_PERSON = 1000  # the largest limit that a person may choose
 # Where a column's entry comes from.
-USER_INPUT = "typed"
-GUESSED = "guessed"
-INFERRED_FROM_DATA = "read off"
+USER_INPUT = TYPED
 SchemaEntry = dict[str, Any]
 
 
@@ -167,6 +166,26 @@ class Table:
         origin = INFERRED_FROM_DATA if uses_real_data else USER_INPUT
         self.origins = dict.fromkeys(self.entries, GUESSED if is_guessed else origin)
         self._validate_schema(progress)
+
+    def restore_statement(
+        self,
+        schema: dict[str, Any],
+        origins: Mapping[str, str],
+        *,
+        kinds_confirmed: bool,
+        has_data_entries: bool,
+        progress: StatusCallback = ignore_progress,
+    ) -> None:
+        """Take a whole schema as it was saved, with where its entries come from.
+
+        Of one that says that it was peeked, a column without a known origin was inferred.
+        """
+        self.set_schema(schema, progress)
+        if not self.is_schema_inferred:
+            return
+        self.origins = {name: origins.get(name, INFERRED_FROM_DATA) for name in self.entries}
+        self.kinds_confirmed = kinds_confirmed and GUESSED not in self.origins.values()
+        self.has_data_entries = has_data_entries or INFERRED_FROM_DATA in self.origins.values()
 
     def update_entries(
         self,

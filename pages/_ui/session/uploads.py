@@ -15,7 +15,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from streamlit import runtime
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 
-from . import address_link
+from . import address_link, owner
 
 # Times the largest upload: a table and what it is put beside; all sessions together.
 MAX_UPLOADS_PER_SESSION = 2
@@ -29,8 +29,10 @@ STORAGE_FULL_TEXT = (
     "This {} holds as many uploaded bytes as it may; remove a file, or close "
     "other tabs, and try again."
 )
+NO_UPLOADS_TEXT = "No table can be uploaded here: this tab has public samples only."
 
 _last_active: dict[str, float] = {}  # sessions, and when each was last there
+_sessions_with_samples_only: set[str] = set()
 
 
 class UploadLimit:
@@ -48,6 +50,10 @@ class UploadLimit:
         if scope["type"] != "http" or scope["method"] != "PUT" or UPLOAD_PATH not in scope["path"]:
             await self.app(scope, receive, send)
             return
+        session_id = scope["path"].rsplit(UPLOAD_PATH, 1)[1].split("/")[0]
+        if owner.is_demo() or session_id in _sessions_with_samples_only:
+            await PlainTextResponse(NO_UPLOADS_TEXT, 403)(scope, receive, send)
+            return
         max_upload_bytes = st.get_option("server.maxUploadSize") * 2**20
         content_length = Headers(scope=scope).get("content-length", "")
         # not said: as much as is ever taken
@@ -56,7 +62,6 @@ class UploadLimit:
             if content_length.isascii() and content_length.isdigit()
             else max_upload_bytes
         )
-        session_id = scope["path"].rsplit(UPLOAD_PATH, 1)[1].split("/")[0]
         stored_bytes = _uploaded_bytes() + self.pending_bytes
         for holder, holder_bytes, max_uploads in (
             ("tab", stored_bytes[session_id], MAX_UPLOADS_PER_SESSION),
@@ -83,12 +88,19 @@ def begin_page(title: str) -> None:
     if context is None:
         return
     _last_active[context.session_id] = time.monotonic()
+    if owner.is_in_frame():
+        _sessions_with_samples_only.add(context.session_id)
     previous_title = st.session_state.get("page")
     if previous_title not in (None, title):
         context.uploaded_file_mgr.remove_session_files(context.session_id)
     if previous_title != title:
         address_link.drop_stale_settings(from_history=context.is_history_navigation)
     st.session_state["page"] = title
+
+
+def open_session_ids() -> set[str]:
+    """Return the sessions that the server holds, whether their tab is there or may come back."""
+    return set(_last_active)
 
 
 async def close_abandoned_sessions() -> None:
@@ -113,6 +125,7 @@ async def close_abandoned_sessions() -> None:
             server.close_session(session)
             server.uploaded_file_mgr.remove_session_files(session)
             del _last_active[session]
+            _sessions_with_samples_only.discard(session)
         if abandoned:
             await asyncio.to_thread(release_memory)
 

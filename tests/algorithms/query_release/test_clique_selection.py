@@ -238,8 +238,8 @@ def test_a_pair_is_cut_where_it_loses_less_than_its_cells_are_worth():
         moved = np.eye(4)[np.add.outer(range(3), range(4)) % 4]
         law = np.einsum("ba,bac,bd->abcd", lean / 3, (1 - t) * lean[:, None] + t * moved, np.eye(3))
         tree = build_junction_tree(law.shape, tables)
-        beliefs = [sum_to_axes(law, range(4), clique).ravel() for clique in tree.cliques]
-        return GraphicalModel(SimpleNamespace(allowed_tables=zeros), tree, np.concatenate(beliefs))
+        beliefs = tree.vector_of(sum_to_axes(law, range(4), clique) for clique in tree.cliques)
+        return GraphicalModel(SimpleNamespace(allowed_tables=zeros), tree, beliefs)
 
     for t in np.linspace(0, 0.5, 26):
         D = model(t, (0, 1, 2), (2, 3))

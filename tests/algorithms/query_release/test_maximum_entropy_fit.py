@@ -1,12 +1,13 @@
-"""The first stage of a fit: how much each table tells beyond noise."""
+"""The stages of a fit: how much each table tells beyond noise, and when a stage ends."""
 
 import numpy as np
 
 from dpcore import ALGORITHMS, Budget, Marginals, Run
 from dpcore.algorithms.query_release.shared import maximum_entropy_fit
 from dpcore.data import samples
+from dpcore.models.listed_cells import ListedCellsModel
 from dpcore.privacy.noisy_answers import NoisyAnswers
-from tests.small_problems import all_tables, approx, final_errors
+from tests.small_problems import all_tables, approx, final_errors, seeded
 
 
 def test_a_tables_signal_is_the_share_of_its_distance_that_is_not_noise():
@@ -36,3 +37,31 @@ def test_weighing_tables_by_their_signal_takes_off_noise(monkeypatch):
         maximum_entropy_fit, "MIN_SIGNAL_SHARE", 1.0
     )  # every table has the whole weight
     assert weighed < 0.99 * error()
+
+
+def test_a_fit_ends_where_its_gradient_is_small_as_near_the_optimum_as_that_says():
+    domain = samples.census(100).domain
+    tables = Marginals.all(domain, 2)
+    noisy_answers = NoisyAnswers(tables, seeded(0).random(tables.m) / 50, np.full(tables.m, 0.01))
+    model = ListedCellsModel(domain)
+
+    def fit(converged_gradient):
+        iterates = maximum_entropy_fit.fit_maximum_entropy(
+            noisy_answers,
+            10.0,
+            np.zeros(model.size),
+            500,
+            model,
+            converged_gradient=converged_gradient,
+        )
+        answers = [tables.answers(D) for _, D in iterates]
+        return len(answers), answers[-1]
+
+    optimum = fit(1e-6)[1]
+    iterations = []
+    for converged_gradient in (1.0, 0.05, 1e-3):
+        count, answers = fit(converged_gradient)
+        iterations.append(count)
+        distance = np.linalg.norm((answers - optimum) / 0.01)
+        assert distance <= 2 * converged_gradient * np.sqrt(tables.m), "f is 1-strongly convex"
+    assert iterations == sorted(set(iterations)), "a smaller one takes longer"

@@ -375,6 +375,15 @@ SHOWN = {  # in which page, what stands there, and what a forger writes in its p
     "epsilon of the proof": ("proof.html", r"≤ [\d.]+ at", "≤ 0.01 at"),
     "epsilon of the registry": ("registry.yaml", r"(      epsilon:) \S+", r"\g<1> 0.01"),
     "delta of the registry": ("registry.yaml", r"(      delta:) \S+", r"\g<1> 1.0e-30"),
+    "epsilon of the label": ("label.svg", r"ε = [\d.]+ at", "ε = 0.01 at"),
+    "all releases on the label": ("label.svg", r"ε = [\d.]+ of", "ε = 0.01 of"),
+    "guess on the label": ("label.svg", r"at most [\d.]+ ", "at most 50.1 "),
+    "a script in the label": ("label.svg", "</svg>", "<script>alert(1)</script></svg>"),
+    "a handler in the label": ("label.svg", "<text ", '<text onclick="alert(1)" '),
+    "a hidden line of the label": ("label.svg", "<text ", '<text opacity="0" '),
+    "epsilon for the board": ("board.html", r"ε = [\d.]+ at", "ε = 0.01 at"),
+    "all releases for the board": ("board.html", r"ε = [\d.]+ of", "ε = 0.01 of"),
+    "suspicion for the board": ("board.html", r"rises to [\d.]+%", "rises to 10.1%"),
     "twice": ("card.html", r"(<table>)", r'\g<1><tr><th scope="row">ε</th><td>0.01</td></tr>'),
     "a script": ("card.html", "</body>", "<script>document.body.innerHTML = ''</script></body>"),
     "an image": ("review.html", "</body>", "<img src=x onerror=alert(1)></body>"),
@@ -450,7 +459,7 @@ def test_the_names_that_a_release_may_hold_are_those_that_are_shown_and_written(
     """One list in the verifier, one on the page, and all that the releases here wrote."""
     tomllib = pytest.importorskip("tomllib")
     shown = tomllib.loads(
-        (Path(__file__).parents[3] / "pages/_ui/release/downloads.toml").read_text()
+        (Path(__file__).parents[3] / "pages/_ui/released/downloads.toml").read_text()
     )
     allowed = folders.DATA_FILES | folders.DOCUMENT_FILES | {folders.SIGNED}
     assert shown.keys() == allowed

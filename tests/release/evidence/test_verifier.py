@@ -31,7 +31,8 @@ from dpcore.privacy.accounting import (
 from dpcore.privacy.accounting.events import events_to_json
 from dpcore.release.evidence import recount, registry, verifier
 from dpcore.release.evidence.card import card_page
-from dpcore.release.evidence.review import review_page
+from dpcore.release.evidence.facts_label import label_svg
+from dpcore.release.evidence.review import board_page, review_page
 from dpcore.release.evidence.standalone_verifier import VERIFIER_SOURCE
 from dpcore.release.ledger.ledger_store import LedgerStore, verify_ledger
 from dpcore.release.ledger.signing import load_signing_key
@@ -376,6 +377,8 @@ def invent(folder):
     facts = rewrite(folder, "release.json", told)
     (folder / "card.html").write_text(card_page(facts, 1))
     (folder / "review.html").write_text(review_page(facts, 1))
+    (folder / "board.html").write_text(board_page(facts, 1))
+    (folder / "label.svg").write_text(label_svg(facts, 1))
     (folder / "registry.yaml").write_text(registry.registry_entry(facts, 3))
     proof = (folder / "proof.html").read_text()
     (folder / "proof.html").write_text(re.sub(r"≤ [\d.]+ at", "≤ 0.01 at", proof))

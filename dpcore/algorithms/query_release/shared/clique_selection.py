@@ -14,13 +14,13 @@ import numpy as np
 
 from ....core.errors import InputError
 from ....core.types import Array, Axes, frozen
+from ....models.column_graph import ColumnGraph
 from ....models.constraint_tree import constraint_junction_tree
 from ....models.graphical_model import GraphicalModel
 from ....models.junction_tree import (
     JunctionTree,
     build_junction_tree,
     min_junction_tree_cells,
-    table_cell_count,
 )
 from ....models.listed_cells import ListedCellsModel
 from ....models.tree_model import JunctionTreeModel
@@ -162,19 +162,14 @@ def fitting_candidate_mask(
     are not `still_fits` are not asked again.
     """
     fits = still_fits.copy()
+    graph = ColumnGraph(junction.shape, required_axes)
     fits_by_new_pairs: dict[tuple[Axes, ...], bool] = {}  # by the pairs that a candidate ties anew
-    tied_pairs = {pair for axes in required_axes for pair in combinations(axes, 2)}
     for i in np.flatnonzero(fits):
         axes = candidates.axes[i]
-        new_pairs = tuple(pair for pair in combinations(axes, 2) if pair not in tied_pairs)
+        new_pairs = graph.untied_pairs(axes)
         if new_pairs and junction.clique_containing(axes) is None:
             if new_pairs not in fits_by_new_pairs:
-                table_fits = table_cell_count(junction.shape, axes) <= max_cells
-                fits_by_new_pairs[new_pairs] = (
-                    table_fits
-                    and build_junction_tree(junction.shape, [*required_axes, axes]).cells
-                    <= max_cells
-                )
+                fits_by_new_pairs[new_pairs] = graph.fits_tree_with(axes, max_cells)
             fits[i] = fits_by_new_pairs[new_pairs]
     return fits
 

@@ -65,6 +65,7 @@ def staged_fit(
     stage_potentials: StagePotentials | None = None,
     *,
     weigh_by_signal: bool = False,
+    converged_gradient: float = CONVERGED_GRADIENT,
 ) -> Iterator[tuple[Array, str]]:
     """Yield the beliefs (size,) after each iteration of the fit, and the stage in words.
 
@@ -73,7 +74,8 @@ def staged_fit(
     that it is the potentials `start`, or the product of the noisy 1-way marginals.
     `stage_potentials` is what an earlier fit to fewer tables found: this one goes on from there,
     and leaves there what it finds. With `weigh_by_signal` the first stage weighs tables by their
-    `signal_shares`. Not where tables were drawn for what they tell.
+    `signal_shares`. Not where tables were drawn for what they tell. `converged_gradient` is the one
+    below which a stage ends.
     """
     if isinstance(start, PublicStart):
         start = model.public_start_potentials(start)
@@ -90,7 +92,13 @@ def staged_fit(
             )
         phi = warm_start(stage_answers, weight_share * prior_weight, stage_potentials, stage_number)
         solutions = fit_maximum_entropy(
-            stage_answers, weight_share * prior_weight, theta, max_iterations, model, phi
+            stage_answers,
+            weight_share * prior_weight,
+            theta,
+            max_iterations,
+            model,
+            phi,
+            converged_gradient=converged_gradient,
         )
         for solution in solutions:
             theta, D = solution
@@ -146,6 +154,8 @@ def fit_maximum_entropy(
     max_iterations: int,
     model: JunctionTreeModel,
     phi: Array | None = None,
+    *,
+    converged_gradient: float = CONVERGED_GRADIENT,
 ) -> Iterator[tuple[Array, Array]]:
     """Yield the iterates of the maximum-entropy fit: potentials and beliefs (size,).
 
@@ -153,14 +163,16 @@ def fit_maximum_entropy(
 
     L-BFGS on the dual f(φ) = weight · log Z(φ) + ½‖φ‖² + φ·y/σ, which is strongly convex, so that
     every pair of differences has positive curvature and backtracking always ends. It begins at
-    `phi` (m,), where it also leaves what it found last, or at 0. Source: Nocedal, Wright 2006,
-    Algorithm 7.4.
+    `phi` (m,), where it also leaves what it found last, or at 0, and ends where no entry of the
+    gradient, in standard deviations of the noise, is over `converged_gradient`.
+    Source: Nocedal, Wright 2006, Algorithm 7.4.
     """
     reader = model.reader(noisy_answers.workload)
     scaled_answers = noisy_answers.values / noisy_answers.stddev
 
     def evaluate(phi: Array) -> tuple[float, Array, Array, Array]:
-        theta = base_potentials - reader.adjoint(phi / noisy_answers.stddev) / prior_weight
+        theta = reader.adjoint(phi / noisy_answers.stddev) / -prior_weight
+        theta += base_potentials
         log_z, D = model.normalise(theta)
         value = float(prior_weight * log_z + _dot(phi, phi / 2 + scaled_answers))
         return value, phi + scaled_answers - reader.answers(D) / noisy_answers.stddev, theta, D
@@ -183,7 +195,7 @@ def fit_maximum_entropy(
         phi += step * direction
         value, gradient, *potentials_and_beliefs = candidate
         yield potentials_and_beliefs[0], potentials_and_beliefs[1]
-        if np.abs(gradient).max() <= CONVERGED_GRADIENT:
+        if np.abs(gradient).max() <= converged_gradient:
             return
 
 

@@ -63,6 +63,26 @@ def draw_release_outputs(files: dict[str, bytes]) -> None:
 
     None of them runs anything again.
     """
+    draw_release_summary(files)
+    st.markdown(PUBLISH_TEXT)
+    draw_release_downloads(files)
+    noise = json.loads(files["release.json"])["made_by"]["noise"]
+    st.caption(
+        "This release is in the budget record, and a copy of all files lies beside it. "
+        "Downloading again uses no budget.",
+        help=escape_markdown(f"Noise: {noise}.", 400),
+    )
+
+
+def release_title(files: dict[str, bytes]) -> str:
+    """Return the name of a release's data set and its number, as plain text."""
+    name = json.loads(files["release.json"])["dataset"]["name"]
+    number = len(json.loads(files["account.json"])["releases"])
+    return f"{name}, release {number}"
+
+
+def draw_release_summary(files: dict[str, bytes]) -> None:
+    """Draw what was released, how exact it is, and what it means for a person."""
     facts = json.loads(files["release.json"])
     dataset = facts["dataset"]
     number = len(json.loads(files["account.json"])["releases"])
@@ -85,11 +105,12 @@ def draw_release_outputs(files: dict[str, bytes]) -> None:
             for m in facts["measured"]
         ]
         st.markdown("\n".join(lines))
-    st.markdown(PUBLISH_TEXT)
+
+
+def draw_release_downloads(files: dict[str, bytes]) -> None:
+    """Draw buttons for all files in one ZIP, for the usual ones, and for any other."""
     with st.container(horizontal=True):
-        draw_download_all(
-            lambda: files, f"{dataset['name']}, release {number}", key="release-zip", type="primary"
-        )
+        draw_download_all(lambda: files, release_title(files), key="release-zip", type="primary")
         for name in BUTTON_FILES:
             if name in files:
                 _draw_download(files, name)
@@ -102,11 +123,6 @@ def draw_release_outputs(files: dict[str, bytes]) -> None:
             key="release-file",
         )
         _draw_download(files, name, "Download this file")
-    st.caption(
-        "This release is in the budget record, and a copy of all files lies beside it. "
-        "Downloading again uses no budget.",
-        help=escape_markdown(f"Noise: {facts['made_by']['noise']}.", 400),
-    )
 
 
 def _draw_download(files: dict[str, bytes], name: str, label: str = "") -> None:
