@@ -89,7 +89,7 @@ def coverage_of_row_totals(frame, seeds):
     """How often 95% intervals of row totals hold, over seeds and values of columns."""
     unit = PrivacyUnit("id", MAX_ROWS, counts_people=True, row_totals=True)
     domain = unit.extend_domain(DOMAIN)
-    held = []
+    coverages = []
     for seed in range(seeds):
         run, _ = finished_run(unit, domain, frame, 2, seed)
         known = unbiased_tables(run.release, run.measured, domain)
@@ -98,18 +98,18 @@ def coverage_of_row_totals(frame, seeds):
                 question = row_total_question(parse_question(f"{name} = {value}", domain), domain)
                 interval = row_total_interval(known, question, PEOPLE)
                 real = int((frame[name] == value).sum())
-                held.append(interval.low <= real <= interval.high)
-    return float(np.mean(held))
+                coverages.append(interval.low <= real <= interval.high)
+    return float(np.mean(coverages))
 
 
 def seconds(unit, frame):
     """The least seconds of a run, with its counting."""
-    found = []
+    durations = []
     for seed in range(TIMED_RUNS):
         begun = time.perf_counter()
         finished_run(unit, DOMAIN, frame, 2, seed)
-        found.append(time.perf_counter() - begun)
-    return min(found)
+        durations.append(time.perf_counter() - begun)
+    return min(durations)
 
 
 def measure(seeds, _folder):
@@ -122,7 +122,7 @@ def measure(seeds, _folder):
     slower = seconds(unit, frame) / seconds(PrivacyUnit(), generated_table(max_rows=1))
     smaller = by_limit[best] / once
     low, high = GOALS["coverage"]
-    kept = (
+    reaches_goals = (
         smaller >= GOALS["times_smaller"]
         and low <= coverage <= high
         and slower <= GOALS["times_slower"]
@@ -135,7 +135,7 @@ def measure(seeds, _folder):
         "coverage of row totals": coverage,
         "times slower than one row each": slower,
         "goals": GOALS,
-        "kept": kept,
+        "kept": reaches_goals,
     }
 
 
