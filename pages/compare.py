@@ -65,7 +65,7 @@ with show_refusals():
             st.stop()
         goal = accuracy_goal.choose_goal(workload)
         verdict_container = st.container(key="verdict")
-    problem = QueryRelease(workload, table.n, table.unit.most_rows)
+    problem = QueryRelease(workload, table.n, table.unit.group)
     promise = promised_epsilon.promised_epsilon(problem, goal, delta)
     if is_public_table(table):
         with verdict_container:

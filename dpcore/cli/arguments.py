@@ -8,14 +8,18 @@ from .. import Budget, InputError, PrivacyUnit
 from ..algorithms import algorithms_for_problem
 from ..core.numbers import MAX_SYNTHETIC_ROWS, parse_number
 from ..core.types import Json, Texts
-from ..evaluation.experiment import MAX_REPEATS, MAX_SEED
+from ..data.privacy_unit import DEFAULT_ROWS_OF_ONE_VOTE, ROWS_COLUMN
+from ..evaluation.experiment import MAX_REPEATS, MAX_SEED, PEOPLE, ROWS
 from ..privacy.accounting import MAX_DELTA, MAX_EPSILON, MIN_DELTA, MIN_EPSILON
 
 ArgumentSpec = tuple[str, Json]  # its name, and what argparse is told of it
 
 EPSILON_HELP = f"privacy budget ε, {MIN_EPSILON:g}..{MAX_EPSILON:g}"
 DELTA_HELP = f"privacy budget δ, 0 or {MIN_DELTA:g}..{MAX_DELTA:g}"
-MAX_ROWS_HELP = "rows one person can have; more are left out"
+MAX_ROWS_HELP = (
+    "rows one person can have; more are left out (default: "
+    f"{DEFAULT_ROWS_OF_ONE_VOTE} that share one vote, 1 where rows count)"
+)
 
 
 def whole_number_parser(low: int, high: int) -> Callable[[str], int]:
@@ -143,19 +147,43 @@ RUN_JSON_ARGUMENT = argument("--json", "out.json", "write the run, or with --rep
 RUN_ARGUMENTS = (seed_argument(), repeat_argument(), RUN_JSON_ARGUMENT)
 PERSON_ARGUMENTS = (
     argument("--person", "COLUMN", "protect people, not rows: the column that identifies a person"),
-    argument(
-        "--most-rows",
-        "B",
-        MAX_ROWS_HELP,
-        type=whole_number_parser(1, MAX_SYNTHETIC_ROWS),
-        default=1,
-    ),
+    argument("--most-rows", "B", MAX_ROWS_HELP, type=whole_number_parser(1, MAX_SYNTHETIC_ROWS)),
+)
+COUNT_ARGUMENT = argument(
+    "--count",
+    None,
+    f"{PEOPLE}: everyone counts once, as the rows of a person share one vote; {ROWS}: each row "
+    f"counts, with noise for B of a person (default: {PEOPLE} with --person, else {ROWS})",
+    choices=(PEOPLE, ROWS),
+)
+ROW_TOTALS_ARGUMENT = flag(
+    "--row-totals",
+    f"with --count {PEOPLE}: a column `{ROWS_COLUMN}` says how many rows a person has, so that "
+    "totals of rows can be asked, too",
 )
 
 
 def privacy_unit_of(args: Namespace) -> PrivacyUnit:
-    """Return the privacy unit that the arguments state."""
-    return PrivacyUnit(args.person, args.most_rows)
+    """Return the privacy unit that the arguments state.
+
+    Everyone counts once where a person column is named, unless rows are to count. InputError names
+    the argument that is missing.
+    """
+    row_totals = getattr(args, "row_totals", False)
+    count = args.count or (ROWS if args.person is None else PEOPLE)
+    if count == ROWS:
+        if row_totals:
+            raise InputError(f"--row-totals needs --count {PEOPLE}; rows are counted already")
+        return row_unit_of(args)
+    if args.person is None:
+        raise InputError(f"--count {PEOPLE} needs --person, the column that identifies a person")
+    max_rows = args.most_rows or DEFAULT_ROWS_OF_ONE_VOTE
+    return PrivacyUnit(args.person, max_rows, counts_people=True, row_totals=row_totals)
+
+
+def row_unit_of(args: Namespace) -> PrivacyUnit:
+    """Return the privacy unit that the arguments state where each row counts."""
+    return PrivacyUnit(args.person, args.most_rows or 1)
 
 
 def stated_budget(args: Namespace) -> Budget:

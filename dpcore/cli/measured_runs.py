@@ -55,10 +55,8 @@ class MeasuredSchemaRuns:
         self.questions = questions
         self.unit = task.unit
         self.frame = read_table(task.table, format=schema.placeholder.file)
-        self.limited_table = self.unit.bound_contributions(self.frame, schema.names)
-        self.placeholder_problem = QueryRelease(
-            workload, len(self.limited_table), self.unit.most_rows
-        )
+        n = len(self.unit.one_row_each.bound_contributions(self.frame, schema.names))
+        self.placeholder_problem = QueryRelease(workload, n, self.unit.group)
         self.schema_facts: Json = {}
         self.rows: Rows | None = None
         # the last one, and what it was measured with
@@ -93,8 +91,8 @@ class MeasuredSchemaRuns:
         self._announce_hidden_rows(split)
         measured_schema = self._measure_schema(split, seed)
         domain = measured_schema.domain
-        rows = domain.encode(self.limited_table)
-        problem = QueryRelease(self.task.read_workload(domain), rows.n, self.unit.most_rows)
+        rows = self.unit.encode(domain, self.frame)
+        problem = QueryRelease(self.task.read_workload(domain), rows.n, self.unit.group)
         for question in self.questions:
             parse_question(question, domain)
         print_forecast(algorithm, problem, budget)

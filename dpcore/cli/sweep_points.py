@@ -143,11 +143,13 @@ def run_missing_points(
 def _file_facts(grid: ExperimentGrid[QueryTask], runner: GridRunner) -> Json:
     """Return what the JSON file says beside the points: the task, the settings, the table."""
     algorithms = grid.algorithms
+    unit = grid.task.unit
     return {
         "tags": PROVENANCE_TAGS,
         "task": {
             **sweep_identity(runner.problem),
-            "person": grid.task.unit.person,
+            "person": unit.person,
+            **({"count": "people", "row_limit": unit.most_rows} if unit.counts_people else {}),
             "delta": grid.budgets[0].delta,
             **runner.command_facts,
         },

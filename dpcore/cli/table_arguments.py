@@ -44,7 +44,9 @@ from ..release.preparation import encode_table
 from ..release.public_start import StartTable
 from ..schema.text_format import DELIMITER_NAMES, TextFormat
 from .arguments import (
+    COUNT_ARGUMENT,
     PERSON_ARGUMENTS,
+    ROW_TOTALS_ARGUMENT,
     argument,
     finite_number,
     flag,
@@ -81,6 +83,8 @@ TASK_ARGUMENTS = (
     argument("--stream", None, _STREAM_HELP, action=BooleanOptionalAction),
     *QUERY_ARGUMENTS,
     *PERSON_ARGUMENTS,
+    COUNT_ARGUMENT,
+    ROW_TOTALS_ARGUMENT,
     argument("--start", "PUBLIC", "a public table of the same schema to start from"),
     flag("--start-support", "combinations that --start lacks stay empty"),
 )
@@ -197,14 +201,13 @@ def read_problem_and_rows(
     else:
         rows = count_source(choose_counter(table) if unit.person is None else table, workload, unit)
     for constraint, count in count_violations(domain, rows):
-        broken_text = f"{count:,} of {rows.n:,} rows break {constraint.description!r}"
+        noun = "people" if unit.counts_people else "rows"
+        broken_text = f"{count:,} of {rows.n:,} {noun} break {constraint.description!r}"
         print_message(
             "uses real data – do not publish",
             f"{broken_text}; they are counted as they are, and no synthetic row is like them",
         )
-    return QueryRelease(
-        workload, rows.n, unit.most_rows, read_start_distribution(task, domain)
-    ), rows
+    return QueryRelease(workload, rows.n, unit.group, read_start_distribution(task, domain)), rows
 
 
 def read_start_distribution(task: QueryTask, domain: Domain) -> Array | PublicStart | None:

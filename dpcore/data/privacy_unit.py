@@ -1,22 +1,55 @@
-"""Whom a table's guarantee protects: single rows, or people with a limited number of rows each."""
+"""Whom a table's guarantee protects: single rows, or people with a limited number of rows each.
 
+Where rows count, each kept row is one of n, and replacing a person moves up to B of them.
+
+Where people count, everyone counts once. Person i keeps k_i ≤ s rows, chosen by a hash of that
+person's rows alone, and each has the weight 1/k_i. For columns S and a cell c of their table
+
+    t_S(c) = (1/N) Σ_i (1/k_i) #{kept rows of i in c},
+
+where N is the number of people, which is public; how many rows they have is not. A person's part
+of one table is non-negative and sums to 1, whatever k_i is: k_i · 1/k_i, and a person with one row
+adds 1 to one cell. So replacing a person by any other takes one such vector p/N away and adds
+another, q/N: ‖p − q‖₁ ≤ ‖p‖₁ + ‖q‖₁ = 2, and as ⟨p, q⟩ ≥ 0, ‖p − q‖₂² ≤ ‖p‖₂² + ‖q‖₂² ≤ 2. Over m
+tables Δ₁ = 2m/N and Δ₂ = √(2m)/N: those of one row of N each, whatever s.
+
+All is counted in votes, which are whole numbers: with L = lcm(1, …, s) a person has L votes, which
+the kept rows share, L/k_i each, and N · L · t is whole. That is a table of N · L single votes, L of
+them of each person, so that every sensitivity to one vote, times L, is one to a person, by the
+triangle inequality along L single replacements; divided by N · L votes it is the one above.
+
+With a column `rows` = k_i beside the others, row totals follow from the same tables: the kept rows
+in c are Σ_k k · #{rows in c of people with k} = N Σ_k k · t(k, c), as such a row weighs 1/k. It is
+one more column of the rows, so that no sensitivity changes. Independent noise σ on the shares
+t(k, c) makes N σ √(Σ k²) of such a total (`accuracy.intervals.row_totals`).
+"""
+
+import math
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
 
 from ..core.errors import InputError
-from ..core.types import value_object
+from ..core.types import Array, value_object
+from ..schema.column import Column
 from ..schema.column_readings import comparable_name, positions_of_name
+from ..schema.domain import Domain, Rows
 from .cell_hashes import combine_hashes, hash_cells, hash_person_ids
 
 ROW_UNIT = "one row"
+ROWS_COLUMN = "rows"  # the column that says how many rows a person has
+ONE_VOTE_TEXT = "; everyone counts once: the rows of one person share one vote"
 ROW_COUNT_NOTICE = (
     "How many rows are kept is not hidden: someone who knows everyone else's rows reads from it "
     "how many this person "
     "has, up to the limit; and releases with several limits say how many people have at least "
     "that many rows."
 )
+MAX_ROWS_OF_ONE_VOTE = 12  # rows that may share a person's vote: lcm(1, …, 12) = 27,720
+DEFAULT_ROWS_OF_ONE_VOTE = 10  # lcm 2,520: for up to 1.7 million people
+MAX_VOTES = 2**32  # of all people together: sums of them, times an entry of a query, stay exact
 
 
 @value_object
@@ -26,14 +59,101 @@ class PrivacyUnit:
     `person` is the column that identifies a person.
 
     Without that column, `most_rows` above 1 is a promise of whoever holds the table: noise is
-    scaled to it, and no row is left out.
+    scaled to it, and no row is left out. With `counts_people` everyone counts once: the kept rows
+    of a person share one vote (see the module), and with `row_totals` a column `rows` says how many
+    these are. Raises InputError where that has no person column, or more rows than can share a
+    vote.
 
     >>> PrivacyUnit(person="name", most_rows=2).description
     'one person with at most 2 rows'
+    >>> PrivacyUnit(person="name", most_rows=4, counts_people=True).votes_per_unit
+    12
     """
 
     person: str | None = None
     most_rows: int = 1
+    counts_people: bool = False
+    row_totals: bool = False
+
+    def __post_init__(self) -> None:
+        if not self.counts_people:
+            if self.row_totals:
+                raise InputError(
+                    "totals of rows beside people are there only where people are counted; rows "
+                    "that are counted have them already"
+                )
+            return
+        if self.person is None:
+            raise InputError(
+                "people can be counted only where a column identifies a person; name it, or count "
+                "rows"
+            )
+        if not 1 <= self.most_rows <= MAX_ROWS_OF_ONE_VOTE:
+            raise InputError(
+                f"{self.most_rows} rows cannot share one person's vote, 1 to "
+                f"{MAX_ROWS_OF_ONE_VOTE} can; keep fewer rows of a person, or count rows"
+            )
+
+    @property
+    def group(self) -> int:
+        """How many of the n that are counted, rows or people, neighbours may differ in."""
+        return 1 if self.counts_people else self.most_rows
+
+    @property
+    def shared_rows(self) -> int | None:
+        """How many rows at most share a person's vote; None where rows count."""
+        return self.most_rows if self.counts_people else None
+
+    @property
+    def votes_per_unit(self) -> int:
+        """The votes that each of the n has: L = lcm(1, …, s) of a person, or 1 of a row."""
+        return math.lcm(*range(1, self.most_rows + 1)) if self.counts_people else 1
+
+    @property
+    def one_row_each(self) -> "PrivacyUnit":
+        """The unit by which a schema is measured: one row of each person, where people count."""
+        return PrivacyUnit(self.person, 1) if self.counts_people else self
+
+    def to_json(self) -> list[str | int | None]:
+        """Return the unit as a list, for digests; as ever where rows count."""
+        details = ["people"] if self.counts_people else []
+        if self.row_totals:
+            details.append(ROWS_COLUMN)
+        return [self.person, self.most_rows, *details]
+
+    def extend_domain(self, domain: Domain) -> Domain:
+        """Return the domain with the column `rows` where there are row totals.
+
+        InputError where the domain has such a column of its own.
+        """
+        if not self.row_totals:
+            return domain
+        _refuse_rows_column(domain.names)
+        rows_column = Column(name=ROWS_COLUMN, kind="integer", low=1, high=self.most_rows)
+        return replace(domain, columns=(*domain.columns, rows_column))
+
+    def encode(self, domain: Domain, frame: pd.DataFrame) -> Rows:
+        """Return the rows that count as grouped codes, with their votes; see `Domain.encode`.
+
+        Raises InputError for a table of fewer than two people, too, where these count.
+        """
+        kept_rows = self.bound_contributions(frame, domain.names)
+        if not self.counts_people:
+            return domain.encode(kept_rows)
+        votes = self.votes_of_rows(kept_rows)
+        require_two_people(int(votes.sum()) // self.votes_per_unit)
+        kept_rows = self.with_rows_column(kept_rows, votes)
+        return domain.group_votes(domain.encode_cells(kept_rows), votes, self.votes_per_unit)
+
+    def votes_of_rows(self, kept_rows: pd.DataFrame) -> Array:
+        """Return the votes (n,) of rows that were limited already: L/k_i of each row of person i.
+
+        They depend on that person's rows alone. Raises InputError for too many votes.
+        """
+        people = person_numbers(kept_rows, self.person or "")
+        rows_of_person = np.bincount(people)
+        check_vote_count(len(rows_of_person), self)
+        return self.votes_per_unit // rows_of_person[people]
 
     def bound_contributions(
         self, frame: pd.DataFrame, columns: Sequence[str] | None = None
@@ -48,11 +168,23 @@ class PrivacyUnit:
             else limit_rows(frame, self.person, self.most_rows, columns)
         )
 
+    def with_rows_column(self, kept_rows: pd.DataFrame, votes: Array) -> pd.DataFrame:
+        """Return kept rows with the column `rows` where there are row totals: k_i = L / votes.
+
+        InputError where the table has such a column of its own.
+        """
+        if not self.row_totals:
+            return kept_rows
+        _refuse_rows_column([str(c) for c in kept_rows.columns])
+        return kept_rows.assign(**{ROWS_COLUMN: self.votes_per_unit // votes})
+
     @property
     def description(self) -> str:
         """The guarantee's subject in words: a row or a person."""
         if self.person is None:
             return "each row as one person; someone with several rows is protected less"
+        if self.counts_people:
+            return f"one person, whose rows (at most {self.most_rows}) share one vote"
         noun = "rows" if self.most_rows > 1 else "row"
         return f"one person with at most {self.most_rows} {noun}"
 
@@ -70,15 +202,20 @@ class PrivacyUnit:
             f"all rows of one person, named by the column {self.person!r}, at most "
             f"{self.most_rows}, chosen by a "
             "public hash of that person's rows; rows that name nobody count as one person's"
+            f"{ONE_VOTE_TEXT if self.counts_people else ''}"
         )
 
     @property
     def neighbours_text(self) -> str:
         """A sentence on the neighbouring tables that must be indistinguishable."""
-        rows = "rows" if self.person is None else "rows after that choice"
+        counted = "rows" if self.person is None else "rows after that choice"
+        public = "n is public"
+        if self.counts_people:
+            counted = "people"
+            public = "n is public, the number of rows is not"
         return (
             f"tables that differ in {self.protected_text}, replaced by any others, and have "
-            f"as many {rows}; n is public"
+            f"as many {counted}; {public}"
         )
 
 
@@ -95,6 +232,42 @@ def person_position(person: str, columns: Sequence[str]) -> int:
             f"{', '.join(columns)}"
         )
     return positions[0]
+
+
+def _refuse_rows_column(names: Sequence[str]) -> None:
+    """Raise InputError where one of these columns is called `rows` already."""
+    if positions_of_name(ROWS_COLUMN, names):
+        raise InputError(
+            f"the table has a column {ROWS_COLUMN!r} of its own, the name of the column that says "
+            "how many rows a person has; rename it, or do without totals of rows"
+        )
+
+
+def person_numbers(frame: pd.DataFrame, person: str) -> Array:
+    """Return for each row (n,) a number of the person that its column `person` names.
+
+    Persons are one when `hash_person_ids` says so.
+    """
+    names = [str(c) for c in frame.columns]
+    cells = pd.Series(frame.iloc[:, person_position(person, names)])
+    return pd.factorize(hash_person_ids(cells))[0]
+
+
+def require_two_people(people: int, table_name: str = "the table") -> None:
+    """Raise InputError for fewer than two people."""
+    if people < 2:
+        noun = "1 person" if people else "no people"
+        raise InputError(f"{table_name} has {noun}; at least 2 are needed")
+
+
+def check_vote_count(people: int, unit: PrivacyUnit) -> None:
+    """Raise InputError where so many people have more votes than are counted exactly."""
+    if people * unit.votes_per_unit > MAX_VOTES:
+        raise InputError(
+            f"{people:,} people whose rows, up to {unit.most_rows}, share one vote are more than "
+            f"the {MAX_VOTES // unit.votes_per_unit:,} that are counted exactly; keep fewer rows "
+            "of a person, or count rows"
+        )
 
 
 def limit_rows(

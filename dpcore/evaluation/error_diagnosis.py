@@ -108,12 +108,13 @@ def empirical_distribution(domain: Domain, rows: Rows) -> Array:
     Raises InputError where cells cannot be enumerated.
     """
     require_enumerable(domain)
-    return np.bincount(domain.cell_numbers(rows.values), rows.weights, domain.size) / rows.n
+    votes = np.bincount(domain.cell_numbers(rows.values), rows.weights, domain.size)
+    return votes / rows.vote_count
 
 
 def resample_rows(rows: Rows, n: int, rng: Rng) -> Rows:
     """Draw a table of n rows with replacement from the rows of another."""
-    return rows_with_counts(rows.values, rng.multinomial(n, rows.weights / rows.n))
+    return rows_with_counts(rows.values, rng.multinomial(n, rows.weights / rows.vote_count))
 
 
 def split_held_out(rows: Rows, count: int, rng: Rng) -> tuple[Rows, Rows]:

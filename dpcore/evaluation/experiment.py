@@ -49,6 +49,8 @@ from ..schema.partial_schema import (
 )
 from ..schema.schema_json import domain_from_json
 
+PEOPLE = "people"  # of `count`, where everyone counts once
+ROWS = "rows"  # of `count`, where each row counts
 SCHEMA_FILE = "schema.json"  # where commands and code look for the schema
 OPTIONAL_TASK_FIELDS = {  # that JSON leaves out at these defaults
     "schema_share": None,
@@ -96,6 +98,8 @@ _FIELD_CHECKS: tuple[tuple[str, Callable[[Any], bool], str], ...] = (
     ("parameters", lambda value: isinstance(value, dict), "names with values"),
     ("person", lambda value: value is None or is_short_text(value), "the name of a column"),
     ("most_rows", lambda value: is_whole_number(value, 1, MAX_SYNTHETIC_ROWS), "a number of rows"),
+    ("count", lambda value: value in (None, PEOPLE, ROWS), f"{PEOPLE} or {ROWS}"),
+    ("row_totals", lambda value: value is None or isinstance(value, bool), "true or false"),
     ("seed", lambda value: is_whole_number(value, 0, MAX_SEED), "a whole number ≥ 0"),
     (
         "repeat",
@@ -144,10 +148,12 @@ class QueryTask:
         if self.columns:
             schema = drop_faulty_unused_columns(schema, self.columns)
         if has_private_columns(schema):
+            if self.unit.row_totals:
+                raise InputError("totals of rows beside people need a schema without private parts")
             partial_schema = partial_schema_from_json(schema)
             return partial_schema.project(self.columns) if self.columns else partial_schema
         domain = domain_from_json(schema)
-        return domain.project(self.columns) if self.columns else domain
+        return self.unit.extend_domain(domain.project(self.columns) if self.columns else domain)
 
     @property
     def partial_schema(self) -> PartialSchema | None:
@@ -205,6 +211,10 @@ class Experiment:
             "person": unit.person,
             "most_rows": unit.most_rows,
         }
+        if unit.counts_people:
+            document["count"] = PEOPLE
+        if unit.row_totals:
+            document["row_totals"] = True
         for name, default in OPTIONAL_TASK_FIELDS.items():
             if getattr(task, name) != default:
                 document[name] = getattr(task, name)
@@ -240,7 +250,12 @@ class Experiment:
             schema=document["schema"],
             queries=tuple(document["queries"]),
             columns=tuple(document["columns"]),
-            unit=PrivacyUnit(document["person"], document["most_rows"]),
+            unit=PrivacyUnit(
+                document["person"],
+                document["most_rows"],
+                counts_people=document.get("count") == PEOPLE,
+                row_totals=bool(document.get("row_totals")),
+            ),
             **{name: document[name] for name in OPTIONAL_TASK_FIELDS if name in document},
         )
         return cls(
@@ -374,6 +389,10 @@ def query_task_words(command: str, task: QueryTask) -> list[str]:
     if task.schema_share is not None:
         words += ["--schema-share", repr(task.schema_share)]
     words += _unit_words(task.unit)
+    if task.unit.person is not None:
+        words += ["--count", PEOPLE if task.unit.counts_people else ROWS]
+    if task.unit.row_totals:
+        words += ["--row-totals"]
     if task.start is not None:
         words += option_words("--start", task.start)
     if task.start_support:

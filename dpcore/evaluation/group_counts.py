@@ -29,7 +29,7 @@ def count_group(rows: Countable, domain: Domain, group: Group) -> list[Array]:
     for axis, size in enumerate(domain.shape):
         others = [mask for a, mask in row_masks.items() if a != axis]
         counted = _subset(rows, others) if axis in group else subset
-        shares.append(counted.count((axis,), (size,)) / rows.n)
+        shares.append(counted.count((axis,), (size,)) / rows.vote_count)
     return shares
 
 
@@ -38,4 +38,4 @@ def _subset(rows: Rows, masks: Sequence[Array]) -> Rows:
     if not masks:
         return rows
     mask = np.logical_and.reduce(masks)
-    return Rows(rows.values[mask], rows.weights[mask])
+    return Rows(rows.values[mask], rows.weights[mask], votes_per_unit=rows.votes_per_unit)

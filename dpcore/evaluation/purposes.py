@@ -69,6 +69,8 @@ class Purposes:
             raise InputError(
                 "a group is compared by how well a target is predicted; name the target too"
             )
+        if rows.votes_per_unit > 1:
+            raise InputError("rows are held out one by one; count rows, not people")
         held_out_count = int(HELD_OUT_SHARE * rows.n)
         if held_out_count < MIN_HELD_OUT_ROWS:
             raise InputError(

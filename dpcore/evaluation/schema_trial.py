@@ -30,12 +30,12 @@ def measure_schema_with_seed(
     """Return a table's schema, its unknown columns measured with the noise of a seed.
 
     The first part of the split budget pays for it. `progress` receives the number of columns read
-    and measured.
+    and measured. Where people count, one row of each is measured.
     """
-    limited_rows = unit.bound_contributions(frame, schema.names)
+    limited_rows = unit.one_row_each.bound_contributions(frame, schema.names)
     columns = len(schema.unknown_columns)
     cells = schema.unknown_column_texts(limited_rows, lambda done, _: progress(done, 2 * columns))
-    problem = ColumnMeasurement(schema.unknown_columns, len(limited_rows), unit.most_rows)
+    problem = ColumnMeasurement(schema.unknown_columns, len(limited_rows), unit.group)
     plan = plan_measurement(problem, split, exact=False)
     noise = np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(SCHEMA_NOISE_KEY,)))
     curator = ColumnCurator(cells, problem.n, plan, noise, group=problem.group)

@@ -71,8 +71,12 @@ def parse_question(text: str, domain: Domain) -> Question:
     return Question(text.strip(), names, query, tuple(notes))
 
 
-def exact_question_share(text: str, domain: Domain, frame: pd.DataFrame) -> float:
+def exact_question_share(
+    text: str, domain: Domain, frame: pd.DataFrame, votes: Array | None = None
+) -> float:
     """Return the share of a table's rows that fulfil a question, from the real data.
+
+    With `votes` (n,) of each row it is the share of all votes, as where people count.
 
     Exact values are used instead of bins. What bins alone change is the difference to the answer of
     `parse_question(text, domain).workload` on the same rows.
@@ -81,7 +85,7 @@ def exact_question_share(text: str, domain: Domain, frame: pd.DataFrame) -> floa
     axes = _question_axes(leaves)
     columns = Domain(tuple(domain.columns[a] for a in axes)).cells_by_column(frame)
     values = {a: _RowValues(*cells) for a, cells in zip(axes, columns, strict=True)}
-    return float(np.mean(_evaluate(tree, values, aligned=True)))
+    return float(np.average(_evaluate(tree, values, aligned=True), weights=votes))
 
 
 def _question_axes(leaves: list[ComparisonLeaf]) -> list[int]:

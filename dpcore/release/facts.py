@@ -103,13 +103,24 @@ def _query_facts(ready: PreparedRelease) -> Json:
 
 
 def _protection_facts(ready: PreparedRelease) -> Json:
-    """Return who is protected, among how many rows, and how many of them may be one person's."""
-    return {
-        "unit": ready.request.unit.protected_text,
-        "neighbours": ready.request.unit.neighbours_text,
+    """Return who is protected, among how many rows, and how many of them may be one person's.
+
+    Where people count, "records" is their number, of which one is one person, and "row_limit" the
+    rows that share a person's vote; "row_totals" says that the schema's column `rows` holds how
+    many these are.
+    """
+    unit = ready.request.unit
+    facts = {
+        "unit": unit.protected_text,
+        "neighbours": unit.neighbours_text,
         "records": ready.problem.n,
         "rows_per_person": ready.problem.group,
     }
+    if unit.counts_people:
+        facts |= {"count": "people", "row_limit": unit.most_rows}
+    if unit.row_totals:
+        facts["row_totals"] = True
+    return facts
 
 
 def _plan_facts(plan: Plan) -> Json:

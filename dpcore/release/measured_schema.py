@@ -42,15 +42,16 @@ def publish_schema(
     schema: where it cannot be written, the same again measures the very same schema, without
     another charge. Any other error after the charge leaves it charged.
     """
-    limited_table = request.unit.bound_contributions(request.table)
-    person = comparable_name(request.unit.person or "")
+    unit = request.unit.one_row_each
+    limited_table = unit.bound_contributions(request.table)
+    person = comparable_name(unit.person or "")
     names = [
         name for name in map(str, limited_table.columns) if name and comparable_name(name) != person
     ]
     if not names or len(limited_table) < 2:
         raise InputError("a schema needs a column with a name, and at least 2 rows")
     problem = ColumnMeasurement(
-        (), len(limited_table), request.unit.most_rows, names_of_unknown_kind=tuple(names)
+        (), len(limited_table), unit.group, names_of_unknown_kind=tuple(names)
     )
     split = SplitBudget(request.budget, 1.0, first_can_fail=True)
     plan = plan_measurement(problem, split, exact=True)

@@ -146,9 +146,7 @@ class PreparedRelease:
         InputError where the schema is too large, or leaves no query.
         """
         request = replace(self.request, workload=measurement.workload_for(measured_schema.domain))
-        rows = measured_schema.domain.encode(
-            request.unit.bound_contributions(request.table, measured_schema.domain.names)
-        )
+        rows = request.unit.encode(measured_schema.domain, request.table)
         problem = _checked_release_problem(request, self.problem.n)
         plan = plan_second(
             request.algorithm, problem, measurement.split, exact=measurement.plan.exact
@@ -165,7 +163,8 @@ class PreparedRelease:
 class PartialSchemaRows:
     """A table's rows before its schema is measured.
 
-    With a placeholder for each column still to be measured.
+    With a placeholder for each column still to be measured. Where people count, `column_texts` are
+    those of one row of each.
     """
 
     column_texts: list[ColumnTexts]
@@ -183,13 +182,13 @@ class PartialSchemaRows:
 
         `progress` receives the progress.
         """
-        limited_table = unit.bound_contributions(frame, schema.names)
+        limited_table = unit.one_row_each.bound_contributions(frame, schema.names)
         step_count = len(schema.unknown_columns) + 1
         column_texts = schema.unknown_column_texts(
             limited_table, lambda done, _: progress(done, step_count)
         )
         progress(step_count - 1, step_count)
-        return cls(column_texts, schema.placeholder.encode(limited_table))
+        return cls(column_texts, unit.encode(schema.placeholder, frame))
 
 
 def prepare_release(
@@ -239,14 +238,14 @@ def prepare_with_partial_schema(
     if table_rows is None:
         table_rows = PartialSchemaRows.of(request.table, schema, request.unit)
     n = table_rows.rows.n
-    max_rows_per_person = request.unit.most_rows
+    group = request.unit.group
     columns = schema.unknown_columns
     problem = _checked_release_problem(request, n)
     exact = request.noise != "float"
-    split = split_for_schema(columns, schema_budget_share, n, max_rows_per_person, request.budget)
+    split = split_for_schema(columns, schema_budget_share, n, group, request.budget)
     split, plan = fit_split(request.algorithm, problem, split, exact=exact)
     request.check_exact_noise(plan.exact)
-    schema_problem = ColumnMeasurement(columns, n, max_rows_per_person)
+    schema_problem = ColumnMeasurement(columns, n, group)
     schema_plan = plan_measurement(schema_problem, split, exact=exact)
     measurement = SchemaMeasurement(
         schema,
@@ -268,7 +267,7 @@ def _checked_release_problem(request: ReleaseRequest, n: int) -> QueryRelease:
     InputError where its algorithm needs more memory than there is.
     """
     start = None if request.start is None else request.start.distribution
-    problem = QueryRelease(request.workload, n, request.unit.most_rows, start)
+    problem = QueryRelease(request.workload, n, request.unit.group, start)
     forecast_affordable_run(request.algorithm, problem, request.budget)
     return problem
 
@@ -286,7 +285,7 @@ def encode_table(
     """
     domain = workload.domain
     if isinstance(table, pd.DataFrame):
-        return domain.encode(unit.bound_contributions(table, domain.names))
+        return unit.encode(domain, table)
     tables = workload.base.axes if workload.base else ()
     return gather(limit_source(table, unit, domain.names), domain, tables, progress)
 

@@ -139,14 +139,15 @@ class StartTable:
                 and (self.rows.values == rows.values).all()
             )
             return bool(
-                same_values and (self.rows.weights * rows.n == rows.weights * self.rows.n).all()
+                same_values
+                and (self.rows.weights * rows.vote_count == rows.weights * self.rows.n).all()
             )
         count_pairs = (
             (rows.count(axes, ()), self.rows.count(axes, domain.shape_of(axes)))
             for axes in rows.tables
         )
         return all(
-            (private_counts * self.rows.n == public_counts * rows.n).all()
+            (private_counts * self.rows.n == public_counts * rows.vote_count).all()
             for private_counts, public_counts in count_pairs
         )
 

@@ -171,6 +171,7 @@ def _write_documents(
         ready.plan,
         ready.problem,
         ready.composed_plan,
+        shared_rows=ready.request.unit.shared_rows,
     )
     documents = {
         "card.html": card_page(facts, number, pictures=pictures, label=label_svg(facts, number)),

@@ -44,7 +44,7 @@ def release_digest(ready: PreparedRelease) -> str:
         "plan": [[choice.name, to_json_value(choice.value)] for choice in plan.settings],
         "exact": plan.exact,
         "events": events_to_json(ready.events),
-        "unit": [request.unit.person, request.unit.most_rows],
+        "unit": request.unit.to_json(),
         "new_version": request.new_version,
         "reason": request.reason,
         "asked": list(request.query_texts),
@@ -70,7 +70,7 @@ def schema_release_digest(request: SchemaRequest, names: Sequence[str], events: 
         "format": request.format.to_json(),
         "budget": [request.budget.epsilon, request.budget.delta],
         "events": events_to_json(events),
-        "unit": [request.unit.person, request.unit.most_rows],
+        "unit": request.unit.to_json(),
         "new_version": request.new_version,
     }
     return _digest_with_program(public_facts)

@@ -41,9 +41,13 @@ class Countable:
     A source's counts have no single rows to show. n is the number of rows, `values` (r, d) are the
     distinct codes and `weights` (r,) the count of each: InputError where only tables are known.
     Sums over rows are left as they are if `undivided`: answers are counts then, and exactly so.
+
+    Where everyone counts once, n is the number of people, and counts are those of votes: the rows
+    of one person share `votes_per_unit` votes, in equal parts (`data.privacy_unit`).
     """
 
     n: int
+    votes_per_unit: int = 1
     values: Array
     weights: Array
     undivided: bool
@@ -52,8 +56,13 @@ class Countable:
 
     @property
     def sum_divisor(self) -> int:
-        """The number that sums over records are divided by: n, which makes them shares, or 1."""
-        return 1 if self.undivided else self.n
+        """The number that sums over votes are divided by: all votes, which makes shares, or 1."""
+        return 1 if self.undivided else self.vote_count
+
+    @property
+    def vote_count(self) -> int:
+        """The number of all votes: n, times those that each of the n has."""
+        return self.n * self.votes_per_unit
 
     @property
     def with_undivided_sums(self) -> Self:
@@ -65,7 +74,7 @@ class Countable:
 class Rows(Countable):
     """The encoded rows of a table, grouped: distinct `values` (r, d) and counts `weights` (r,).
 
-    n = Σ weights.
+    n = Σ weights, or where everyone counts once, Σ weights / `votes_per_unit`.
 
     >>> domain = domain_from_json({"a": 2, "b": 3})
     >>> rows = domain.encode(pd.DataFrame({"a": [0, 0, 1], "b": [2, 2, 1]}))
@@ -76,14 +85,15 @@ class Rows(Countable):
     values: Array
     weights: Array
     undivided: bool = False
+    votes_per_unit: int = 1
 
     @property
     def n(self) -> int:
-        """The number of records."""
-        return int(self.weights.sum())
+        """The number of records, or of people where everyone counts once."""
+        return int(self.weights.sum()) // self.votes_per_unit
 
     def count(self, axes: Sequence[int], shape: Sequence[int]) -> Array:
-        """Return the number of rows in each cell (size,) of the table on these columns.
+        """Return the number of votes in each cell (size,) of the table on these columns.
 
         `shape` are the sizes of the columns.
         """
@@ -238,13 +248,15 @@ class Domain:
     def count_violations(self, rows: "Rows") -> list[tuple[Constraint, int]]:
         """Return the number of rows that break each constraint, as far as cells show it.
 
-        The numbers come from the rows themselves.
+        The numbers come from the rows themselves; where people count, of people, rounded up.
         """
         single_constraint_domains = [
             replace(self, constraints=(constraint,)) for constraint in self.constraints
         ]
         counts = (
-            int(rows.weights[~domain.possible_rows_mask(rows.values)].sum())
+            math.ceil(
+                rows.weights[~domain.possible_rows_mask(rows.values)].sum() / rows.votes_per_unit
+            )
             for domain in single_constraint_domains
         )
         return list(zip(self.constraints, counts, strict=True))
@@ -265,9 +277,11 @@ class Domain:
         schema refuses.
         """
         require_two_rows(len(frame))
-        return self.group_rows(
-            np.column_stack([c.encode(cells) for c, cells in self.cells_by_column(frame)])
-        )
+        return self.group_rows(self.encode_cells(frame))
+
+    def encode_cells(self, frame: pd.DataFrame) -> Array:
+        """Return the codes (n, d) of the table's rows, in their order; see `encode`."""
+        return np.column_stack([c.encode(cells) for c, cells in self.cells_by_column(frame)])
 
     def cells_by_column(self, frame: pd.DataFrame) -> list[tuple[Column, pd.Series]]:
         """Return the domain's columns with the table's raw cells (n,) for each.
@@ -300,6 +314,19 @@ class Domain:
         else:
             values, counts = np.unique(codes, axis=0, return_counts=True)
         return Rows(np.asfortranarray(values), counts)
+
+    def group_votes(self, codes: Array, votes: Array, votes_per_unit: int) -> Rows:
+        """Return the codes (n, d) grouped into distinct rows, with the sum of their votes (n,)."""
+        grouped = self.group_rows(codes)
+        if self.size < 2**62:
+            row_number = np.searchsorted(
+                self.cell_numbers(grouped.values), self.cell_numbers(codes)
+            )
+        else:
+            row_number = np.unique(codes, axis=0, return_inverse=True)[1].ravel()
+        sums = np.zeros(len(grouped.values), dtype=np.int64)
+        np.add.at(sums, row_number, votes)
+        return Rows(grouped.values, sums, votes_per_unit=votes_per_unit)
 
     def cell_numbers(self, codes: Array) -> Array:
         """Return the cell number (n,) of each row of codes (n, d).

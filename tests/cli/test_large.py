@@ -127,9 +127,10 @@ def test_nothing_is_charged_when_a_part_is_refused_or_the_records_are_needed(her
     assert not (here / "l.sqlite").exists()
 
 
-def test_people_whose_rows_stand_together_are_limited_as_in_memory():
+@parametrize("count, rows_per_person", [("rows", 3), ("people", 1)])
+def test_people_whose_rows_stand_together_are_limited_as_in_memory(count, rows_per_person):
     pd.read_csv("wide.csv").sort_values("a").to_csv("sorted.csv", index=False)
-    who = ("--person=a", "--most-rows=3")
+    who = ("--person=a", "--most-rows=3", f"--count={count}")
     assert run("sorted.csv", "wide.json", "--stream", *who) == run(
         "wide.csv", "wide.json", "--no-stream", *who
     )
@@ -137,8 +138,8 @@ def test_people_whose_rows_stand_together_are_limited_as_in_memory():
         release("sorted.csv", "one", "--stream", *who, "--total-epsilon=2", "--total-delta=1e-6")
     )
     facts = read_json("one/release.json")["protects"]
-    assert facts["records"] == 90
-    assert facts["rows_per_person"] == 3
+    assert facts["records"] == (90 if count == "rows" else 30)
+    assert facts["rows_per_person"] == rows_per_person
 
 
 def test_constraints_that_records_break_are_told_of_parts_too(capsys):

@@ -19,7 +19,15 @@ import pandas as pd
 import pytest
 from markupsafe import Markup
 
-from dpcore import Budget, InputError, Marginals, Rows, domain_from_json, read_json
+from dpcore import (
+    Budget,
+    InputError,
+    Marginals,
+    PrivacyUnit,
+    Rows,
+    domain_from_json,
+    read_json,
+)
 from dpcore.accuracy.meaning_of_epsilon import Promise, guess_tile_texts
 from dpcore.cli import main
 from dpcore.data.privacy_unit import ROW_COUNT_NOTICE
@@ -30,7 +38,12 @@ from dpcore.privacy.accounting import (
 )
 from dpcore.release import publish
 from dpcore.release.evidence import verifier
-from dpcore.release.evidence.card import LOOKED_AT_DATA_CAVEAT, PEEKED_CAVEAT, card_page
+from dpcore.release.evidence.card import (
+    LOOKED_AT_DATA_CAVEAT,
+    PEEKED_CAVEAT,
+    PEOPLE_ONCE_CAVEAT,
+    card_page,
+)
 from dpcore.release.evidence.facts_label import label_svg
 from dpcore.release.ledger import drafts, noise_key
 from dpcore.release.ledger.ledger_store import LedgerStore, verify_ledger
@@ -385,14 +398,53 @@ def test_the_card_is_made_of_facts_alone():
 
 
 def test_the_card_of_people_says_what_their_number_tells():
-    released("out", "--person=name", "--most-rows=2")
+    released("out", "--person=name", "--most-rows=2", "--count=rows")
     said = Path("out/card.html").read_text()
     assert ROW_COUNT_NOTICE in html.unescape(said)
+    assert PEOPLE_ONCE_CAVEAT not in said
     assert "about one person rises to" in said
     run_command(order("b"), code=2)  # rows are another promise
     told = facts()["protects"]
     assert "have as many rows after that choice" in told["neighbours"]
     assert "at most 2, chosen by a public hash of that person" in told["unit"]
+
+
+@parametrize("epsilon, delta", [(1, "1e-9"), (1, "0")])
+def test_everyone_counts_once_where_a_person_is_named(epsilon, delta):
+    """The number of people is told, that of rows nowhere; old releases count rows and verify."""
+    rng = seeded(3)
+    who = np.repeat(np.arange(77), rng.integers(1, 20, 77))
+    rows = len(who)
+    columns = {"name": who, "a": rng.integers(0, 3, rows), "b": rng.integers(0, 2, rows)}
+    pd.DataFrame(columns).to_csv("t.csv", index=False)
+    write_json("s.json", {"columns": {"a": integer(0, 2), "b": integer(0, 1)}})
+    given = {"epsilon": epsilon, "delta": delta, "algorithm": "mwem", "queries": "marginals:2"}
+    given |= {"total": ("9", delta)}
+    run_command(order("people", "--person=name", "--most-rows=4", **given))
+    run_command(order("rows", "--person=name", "--most-rows=4", "--count=rows", **given))
+    shutil.copy("people/verify.py", "verify.py")
+    for folder in ("people", "rows"):
+        args = [sys.executable, "-I", "verify.py", folder]
+        assert "sound" in subprocess.run(args, capture_output=True, text=True, check=True).stdout
+    claim = read_json("people/release.json")["protects"]
+    assert {name: claim[name] for name in ("records", "rows_per_person", "count", "row_limit")} == {
+        "records": 77,
+        "rows_per_person": 1,
+        "count": "people",
+        "row_limit": 4,
+    }
+    assert claim["unit"] == PrivacyUnit("name", 4, counts_people=True).protected_text
+    assert claim["neighbours"].endswith("as many people; n is public, the number of rows is not")
+    assert "count" not in read_json("rows/release.json")["protects"], "as releases ever were"
+    kept = int(np.minimum(np.bincount(who), 4).sum())
+    for file in [*Path("people").glob("*.[hjy]*"), Path("people/answers.csv")]:
+        text = html.unescape(file.read_text())
+        for number in (rows, kept):
+            assert not re.search(rf"(?<![\w.]){number}(?![\w.])", text), file
+    assert PEOPLE_ONCE_CAVEAT in html.unescape(Path("people/card.html").read_text())
+    assert "everyone counts once: b = 1" in Path("people/proof.html").read_text()
+    assert "77 people" in Path("people/registry.yaml").read_text()
+    assert "in a table of 77 people" in Path("people/review.html").read_text()
 
 
 # Kills

@@ -189,7 +189,9 @@ def test_the_persons_column_is_named_in_nfc_and_trimmed(heading, person, tmp_pat
     assert limit_rows(frame, person, 1, ["x"]).to_numpy().tolist() == expected
     assert PrivacyUnit(person).ledger_noun == PrivacyUnit("café").ledger_noun
     frame.to_parquet(tmp_path / "t.parquet")
-    source = LimitedRowsSource(ParquetSource(tmp_path / "t.parquet"), person, 1, (" x",))
+    source = LimitedRowsSource(
+        ParquetSource(tmp_path / "t.parquet"), PrivacyUnit(person, 1), (" x",)
+    )
     chunks = [chunk.cells(" x").tolist() for chunk in source.chunks([" x"])]
     assert sum(map(len, chunks)) == 2
 

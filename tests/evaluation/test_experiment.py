@@ -36,6 +36,18 @@ TASKS = {
     "people": QueryTask(
         table="a table.csv", schema=SCHEMA, queries=("marginals:2",), unit=PrivacyUnit("id", 4)
     ),
+    "everyone once": QueryTask(
+        table="t.csv",
+        schema=SCHEMA,
+        queries=("marginals:2",),
+        unit=PrivacyUnit("id", 4, counts_people=True),
+    ),
+    "totals of rows": QueryTask(
+        table="t.csv",
+        schema=SCHEMA,
+        queries=("marginals:2",),
+        unit=PrivacyUnit("id", 4, counts_people=True, row_totals=True),
+    ),
     "rows of a promise": QueryTask(
         table="t.csv", schema=SCHEMA, queries=("marginals:2",), unit=PrivacyUnit(None, 3)
     ),

@@ -63,6 +63,10 @@ SCHEMA = {
     }
 }
 UNITS = {"rows": PrivacyUnit(), "people": PrivacyUnit("id", 2)}
+QUERY_UNITS = UNITS | {
+    "everyone once": PrivacyUnit("id", 3, counts_people=True),
+    "totals of rows": PrivacyUnit("id", 3, counts_people=True, row_totals=True),
+}
 BUDGETS = (Budget(1.0, 1e-6), Budget(2.0, 1e-6))
 
 
@@ -133,14 +137,14 @@ def query_task(unit):
 
 
 def queries_run(unit, algorithm, budget, seed):
-    table, domain = table_and_domain(unit)
-    rows = domain.encode(table)
+    domain = unit.extend_domain(domain_from_json(SCHEMA))
+    rows = unit.encode(domain, read_table("t.csv"))
     workload = read_queries(query_task(unit).queries, domain)[0]
-    problem = QueryRelease(workload, rows.n, group=unit.most_rows)
+    problem = QueryRelease(workload, rows.n, group=unit.group)
     return Run(algorithm, problem, rows, budget, seed=seed)
 
 
-@parametrize("unit", UNITS.values(), ids=UNITS)
+@parametrize("unit", QUERY_UNITS.values(), ids=QUERY_UNITS)
 def test_an_experiment_runs_as_script_notebook_and_command_with_the_same_errors(unit):
     algorithm = ALGORITHMS["mwem"](rounds=3)
     experiment = Experiment(

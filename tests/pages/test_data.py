@@ -6,11 +6,12 @@ import numpy as np
 from streamlit.elements.widgets import file_uploader
 from streamlit.runtime.uploaded_file_manager import DeletedFile
 
-from dpcore import InputError, QueryRelease, domain_from_json
+from dpcore import InputError, PrivacyUnit, QueryRelease, domain_from_json
 from dpcore.algorithms import algorithms_for_problem
 from dpcore.core.types import ignore_progress
 from pages._ui.data import column_grid as page_grid
 from pages._ui.data import grid_edits
+from pages._ui.data.decisions import COUNT_ROWS
 from pages._ui.session.first_values import MAX_BARS
 from tests.pages.headless import (
     button_labels,
@@ -358,9 +359,17 @@ def test_the_person_is_asked_for_above_the_grid_and_rows_a_person_once_there_is_
     assert most not in {field.label for field in app.number_input}
     set_fields(app, **{"Can one person": "patient_id"})
     assert hint not in caption_text(app)
-    set_fields(app, **{most: 2})
-    assert (table(app).unit.person, table(app).unit.most_rows) == ("patient_id", 2)
+    assert table(app).unit == PrivacyUnit("patient_id", 10, counts_people=True), "the usual way"
+    set_fields(app, **{most: 3})
+    assert table(app).unit == PrivacyUnit("patient_id", 3, counts_people=True)
     typed_schema(app, {"columns": {"age": integer(20, 79, bins=3)}})
+    said = "200 people, who count once each: at most 3 rows of a person share one vote"
+    assert f"{said}." in caption_text(app)
+    assert any(said in text.value for text in app.text), "in the head"
+    assert (table(app).n, table(app).domain.size) == (200, 3)
+    set_fields(app, **{"What counts?": COUNT_ROWS})
+    assert table(app).unit == PrivacyUnit("patient_id", 1)
+    set_fields(app, **{most: 2})
     assert any("protects one person with at most 2 rows" in t.value for t in app.text)
     app.query_params["below"] = "Budget used"
     switch_page(app, "explore")

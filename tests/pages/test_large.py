@@ -243,7 +243,7 @@ def test_people_are_limited_where_their_rows_stand_together_and_refused_else(par
     protecting(app, "id")
     assert mine.n == N // 2
     whole = in_memory(parts)
-    whole.set_privacy_unit(PrivacyUnit("id", 1))
+    whole.set_privacy_unit(PrivacyUnit("id", 10, counts_people=True))
     every = mine.domain.names
     assert same(mine.encoded_rows(every), whole.encoded_rows(every))
     with expect_error("not counted yet"):

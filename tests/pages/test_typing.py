@@ -8,6 +8,7 @@ import json
 from dpcore.core.provenance import Provenance
 from dpcore.core.types import ignore_progress
 from pages._ui.data import grid_edits
+from pages._ui.data.decisions import COUNT_ROWS
 from pages._ui.jobs.browser_memory import _restore_columns, typed_schema_parts
 from tests.pages.headless import (
     caption_text,
@@ -23,6 +24,7 @@ from tests.size import ROOT
 from tests.small_problems import integer, private
 
 MOST = "Maximum rows per person"
+COUNT = "What counts?"
 PERSON = "Can one person"
 VISITS = b"patient_id,visit_id,age,stay\n" + b"".join(
     b"P%d,%d,%d,%d\n" % (10_000 + i // 5, i, 20 + i % 60, i % 7) for i in range(400)
@@ -107,6 +109,7 @@ def most_field(app):
 
 def visits():
     app = set_fields(opened(VISITS, bars=False), **{PERSON: "patient_id"})
+    set_fields(app, **{COUNT: COUNT_ROWS})
     return typed_schema(app, AGE)
 
 
@@ -249,6 +252,7 @@ def head(app):
 
 def test_the_rows_that_a_limit_keeps_are_said_at_the_limit_and_in_the_head_of_every_page():
     app = set_fields(opened(VISITS), **{PERSON: "patient_id"})
+    set_fields(app, **{COUNT: COUNT_ROWS})
     typed_schema(app, AGE)
     for most, kept in ((3, 240), (2, 160), (5, 400)):
         set_fields(app, **{MOST: most})

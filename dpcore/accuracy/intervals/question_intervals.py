@@ -14,9 +14,12 @@ import numpy as np
 
 from ...core.errors import InputError
 from ...core.types import Array, Texts, frozen, value_object
+from ...data.privacy_unit import ROWS_COLUMN
 from ...models.releases import UnbiasedAnswers
+from ...queries import TableQueries
 from ...queries.questions import Question
 from ...queries.residual_spaces import MAX_DECOMPOSED_COLUMNS
+from ...schema.domain import Domain
 from .confidence_levels import check_level, sampling_standard_errors, two_sided_quantile
 from .consistent_bounds import Band, compatible_bounds
 from .pair_intervals import (
@@ -170,6 +173,61 @@ def _question_interval(
     return _build_interval(
         question.text, level, _method_text(unbiased_answers.laplace), estimate, share, *bands
     )
+
+
+def row_total_question(question: Question, domain: Domain) -> Question:
+    """Return the query Σ_k (k/s) t(k, c) over the cells c of a question, for people who count once.
+
+    Times N s, for N people with up to s rows, it is the number of their kept rows that fulfil the
+    question: see `data.privacy_unit`. Raises InputError for a domain without the column `rows`.
+    """
+    axes, values = axes_and_values(question.workload)
+    (rows_axis,) = domain.axes([ROWS_COLUMN])
+    most_rows = domain.shape[rows_axis]
+    row_shares = np.arange(1, most_rows + 1) / most_rows
+    total_axes = tuple(sorted({*axes, rows_axis}))
+    shape = domain.shape_of(total_axes)
+    values = values.reshape([domain.shape[a] if a in axes else 1 for a in total_axes])
+    row_shares = row_shares.reshape([-1 if a == rows_axis else 1 for a in total_axes])
+    names = tuple(domain.names[a] for a in total_axes)
+    weighted = np.broadcast_to(values * row_shares, shape).reshape(1, -1)
+    text = f"number of rows with {question.text}"
+    query = TableQueries(domain, [(names, weighted)], [(("question", text),)])
+    return Question(text, names, query, question.notes)
+
+
+def row_total_interval(
+    unbiased_answers: UnbiasedAnswers,
+    question: Question,
+    people: int,
+    *,
+    estimate: float | None = None,
+    level: float = 0.95,
+) -> Interval:
+    """Return the interval of a number of rows, by a `row_total_question`.
+
+    The number is N s times the query's share for `people` N with up to s rows, and so is its noise:
+    with independent noise σ in the cells (k, c) of one table, N σ √(Σ k²) over the cells that the
+    question asks for. Noise in other tables adds as in `measured_shares`. Nothing is said of a
+    population, of which people were sampled, and not rows. `estimate` is the query's share as the
+    release answers it.
+    """
+    (rows_axis,) = unbiased_answers.domain.axes([ROWS_COLUMN])
+    most_rows = unbiased_answers.domain.shape[rows_axis]
+    scale = people * most_rows
+    measured = measured_shares(unbiased_answers, [question])
+    check_level(level)
+    number = None if estimate is None else scale * estimate
+    if measured.unmeasured_columns[0]:
+        how = f"cannot be bounded: {_unmeasured_clause(measured.unmeasured_columns)}"
+        return _build_interval(question.text, level, how, number)
+    z = two_sided_quantile(level, laplace=unbiased_answers.laplace)
+    variance = float(measured.noise_covariances[0, 0]) * scale**2
+    total = float(measured.shares[0]) * scale
+    band = _clip_band(_symmetric_band(total, variance, z), 0, scale)
+    kind = "conservative" if unbiased_answers.laplace else "exact"
+    how = f"{kind}: linear in noisy tables of {people:,} people, by their rows, {most_rows} at most"
+    return _build_interval(question.text, level, how, number, total, band)
 
 
 def comparison_interval(

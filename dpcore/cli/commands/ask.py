@@ -29,6 +29,8 @@ from ...accuracy.intervals.question_intervals import (
     independent_row_count,
     mark_as_adaptive,
     question_interval,
+    row_total_interval,
+    row_total_question,
 )
 from ...accuracy.intervals.unbiased_tables import (
     axes_and_values,
@@ -48,7 +50,7 @@ from ...release.finished_release import (
     read_finished_release,
     read_model,
 )
-from ..arguments import argument, finite_number, flag
+from ..arguments import PEOPLE, ROWS, argument, finite_number, flag
 from ..output_files import print_message
 
 LINKED_HELP = "test whether two columns are linked, by what was measured of them together"
@@ -59,6 +61,10 @@ WITH_HELP = (
 WITHIN_HELP = (
     "also say what one more release must measure, at which epsilon, so that intervals "
     "are ± this share at most"
+)
+COUNT_HELP = (
+    f"what answers are about, where everyone counts once: shares of {PEOPLE}, or how many {ROWS} "
+    f"there are (of a release that was made with --row-totals) (default: {PEOPLE})"
 )
 ARGUMENTS = (
     argument("release", "RELEASE_DIR", "the folder that `release` wrote"),
@@ -71,6 +77,7 @@ ARGUMENTS = (
         "of two questions: the first against the second",
         choices=COMPARISON_KINDS,
     ),
+    argument("--count", None, COUNT_HELP, choices=(PEOPLE, ROWS)),
     argument("--level", None, "how often intervals hold", type=finite_number, default=0.95),
     argument("--within", "SHARE", WITHIN_HELP, type=finite_number),
     flag("--json", "print JSON instead of lines"),
@@ -96,7 +103,10 @@ def execute(args: Namespace) -> None:
     for question in questions:
         for note in question.notes:
             print_message("note", note)
-    intervals = _intervals(unbiased_answers, questions, n, args)
+    if args.count == ROWS:
+        intervals = _row_totals(releases[0].facts["protects"], unbiased_answers, questions, args)
+    else:
+        intervals = _intervals(unbiased_answers, questions, n, args)
     if any(release.facts["made_by"]["adaptive"] for release in releases):
         intervals = list(map(mark_as_adaptive, intervals))
     follow_ups = []
@@ -137,12 +147,7 @@ def _intervals(
     unbiased_answers: UnbiasedAnswers, questions: list[Question], n: float, args: Namespace
 ) -> list[Interval]:
     """Return the interval of each question, or that of the comparison of two."""
-    if args.others:
-        estimates = [_estimate_combined(unbiased_answers, question) for question in questions]
-    else:
-        files = files_in_folder(Path(args.release))
-        model = read_model(files, unbiased_answers.domain, args.release)
-        estimates = [estimate_answer(model, unbiased_answers, q) for q in questions]
+    estimates = _estimates(unbiased_answers, questions, args)
     if not args.compare:
         return [
             question_interval(unbiased_answers, q, n, estimate=e, level=args.level)
@@ -159,6 +164,38 @@ def _intervals(
         level=args.level,
     )
     return [interval]
+
+
+def _estimates(
+    unbiased_answers: UnbiasedAnswers, questions: list[Question], args: Namespace
+) -> list[float | None]:
+    """Return the answer of one release, or of several together, to each question."""
+    if args.others:
+        return [_estimate_combined(unbiased_answers, question) for question in questions]
+    files = files_in_folder(Path(args.release))
+    model = read_model(files, unbiased_answers.domain, args.release)
+    return [estimate_answer(model, unbiased_answers, question) for question in questions]
+
+
+def _row_totals(
+    protects: Json, unbiased_answers: UnbiasedAnswers, questions: list[Question], args: Namespace
+) -> list[Interval]:
+    """Return the interval of the number of rows that each question asks for."""
+    if args.compare or args.within is not None:
+        raise InputError(f"--count {ROWS} answers questions on their own, by --level alone")
+    if not protects.get("row_totals"):
+        raise InputError(
+            f"{args.release}: holds no totals of rows; release with --count {PEOPLE} --row-totals"
+        )
+    totals = [row_total_question(question, unbiased_answers.domain) for question in questions]
+    estimates = _estimates(unbiased_answers, totals, args)
+    intervals = []
+    for total, estimate in zip(totals, estimates, strict=True):
+        interval = row_total_interval(
+            unbiased_answers, total, protects["records"], estimate=estimate, level=args.level
+        )
+        intervals.append(interval)
+    return intervals
 
 
 def _print_json(intervals: list[Interval], follow_ups: list[FollowUpMeasurement]) -> None:

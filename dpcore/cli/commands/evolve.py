@@ -33,7 +33,7 @@ from ..arguments import (
     budget_arguments,
     finite_number,
     finite_numbers,
-    privacy_unit_of,
+    row_unit_of,
     rows_argument,
     stated_budget,
     stated_seeds,
@@ -135,7 +135,7 @@ def _read_problem(args: Namespace) -> tuple[PointRelease, Rows]:
     """
     has_region = any(value is not None for value in (args.ball, args.low, args.high))
     if args.schema is None:
-        if args.columns or args.person is not None or args.most_rows != 1:
+        if args.columns or args.person is not None or args.most_rows is not None:
             raise InputError("--columns, --person and --most-rows need --schema")
         frame = read_table(args.points)
         names = tuple(map(str, frame.columns))
@@ -145,7 +145,7 @@ def _read_problem(args: Namespace) -> tuple[PointRelease, Rows]:
     if has_region:
         raise InputError("--schema says where the points lie; leave out --ball, --low and --high")
     domain = domain_from_json(read_json(args.schema))
-    unit = privacy_unit_of(args)
+    unit = row_unit_of(args)
     table = unit.bound_contributions(read_table(args.points, format=domain.file), domain.names)
     places = domain.project(split_column_names(args.columns)) if args.columns else domain
     box, rows = read_scaled_points(places, table)

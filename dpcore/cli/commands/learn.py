@@ -22,7 +22,7 @@ from ..arguments import (
     argument,
     budget_arguments,
     finite_number,
-    privacy_unit_of,
+    row_unit_of,
     stated_budget,
     stated_seeds,
 )
@@ -72,7 +72,7 @@ def execute(args: Namespace) -> None:
     budget = stated_budget(args)
     algorithm = build_algorithm(args.algorithm, args.set, RiskMinimisation)
     domain = domain_from_json(read_json(args.schema))
-    unit = privacy_unit_of(args)
+    unit = row_unit_of(args)
     table = unit.bound_contributions(read_table(args.table, format=domain.file), domain.names)
     problem, rows = read_task(
         args.task, domain, table, radius=args.radius, region=args.region, group=unit.most_rows

@@ -113,6 +113,8 @@ def execute(args: Namespace) -> None:
     problem, rows = read_problem_and_rows(task, workload)
     if not isinstance(rows, Rows):
         raise InputError(f"{task.table}: single rows are attacked; read the table whole")
+    if rows.votes_per_unit > 1:
+        raise InputError(f"{task.table}: single rows are attacked; say --count rows")
     block, other = _choose_block(args, problem.domain, rows)
     asked = AskedTables.of(workload, block)
     outcome = _attack_with_progress(args, asked, rule, other)

@@ -23,7 +23,8 @@ A name in a list a,b that has a comma or a quote is put in double quotes, with "
 
 --start gives a public table of the same schema, or rows of an earlier release, to begin with. It
 costs nothing and is not protected. --person and --most-rows protect people with several rows:
-further rows are left out, and the noise grows with that number.
+further rows are left out, and those of one person share one vote. With --count rows each row
+counts, and the noise grows with that number.
 
 --experiment takes the file of a project, which a page saved, in place of all that says what is
 asked and how. TABLE says which table: python -m dpcore run people.csv --experiment project.json

@@ -82,6 +82,7 @@ from ...schema.inference.proposal import (
 from ...schema.inference.rounded_bounds import CROWDED_BIN_NOTE
 from ...schema.schema_json import text_format_from_json
 from ..arguments import (
+    COUNT_ARGUMENT,
     DELTA_HELP,
     EPSILON_HELP,
     PERSON_ARGUMENTS,
@@ -107,6 +108,7 @@ ARGUMENTS = (
     argument("--file", "JSON", 'how the file is written: \'{"encoding": "windows-1252"}\''),
     *ledger_arguments(required=False),
     *PERSON_ARGUMENTS,
+    COUNT_ARGUMENT,
 )
 EITHER = (
     flag("--peek", "fill in bounds and values from the data: NOT protected"),

@@ -25,7 +25,7 @@ class ChunkedSource(Source):
         progress: ProgressCallback = ignore_progress,
         *share: tuple[int, int],
     ) -> Tally:
-        """Return the number of rows n and the counted tables, read chunk by chunk.
+        """Return the number n of rows, or of votes, and the counted tables, chunk by chunk.
 
         With a `share` (i, k) they are those of share i of k, if the source can be read in shares.
         All columns of the domain are encoded, as in memory, whichever the tables ask for: what a
@@ -37,12 +37,17 @@ class ChunkedSource(Source):
             for axes in choose_wide_tables(tables, domain.shape)
         }
         n = 0
+        rows_read = 0
         for chunk in self.chunks(names, *share):
             add_rows_to_tables(
-                table_counts, [chunk.encode(column) for column in domain.columns], domain.shape
+                table_counts,
+                [chunk.encode(column) for column in domain.columns],
+                domain.shape,
+                chunk.votes,
             )
-            n += chunk.rows
-            progress(n, None)
+            n += chunk.vote_count
+            rows_read += chunk.rows
+            progress(rows_read, None)
         return Tally(n, sum_to_tables(table_counts, tables, domain.shape))
 
     def fingerprint(self: Any, key: bytes, progress: ProgressCallback = ignore_progress) -> str:

@@ -10,6 +10,7 @@ from ...core.errors import InputError, require_two_rows
 from ...core.types import Array, Axes, ProgressCallback, Tables, frozen, ignore_progress
 from ...schema.constraints import Constraint
 from ...schema.domain import Countable, Domain, Rows
+from ..privacy_unit import require_two_people
 from .source import Source
 from .table_counting import sum_to_tables
 
@@ -24,9 +25,9 @@ MAX_LISTED_CELLS = 10_000_000
 class GatheredCounts(Countable):
     """The counts of a table's rows by some sets of columns, and a source for more counts.
 
-    They are whole counts by columns (axes); single rows are not known. This stands in for `Rows` in
-    all that asks for tables; memory does not grow with n. Without a `source` a table that lies
-    inside none of those that were counted is refused.
+    They are whole counts of rows, or of votes, by columns (axes); single rows are not known. This
+    stands in for `Rows` in all that asks for tables; memory does not grow with n. Without a
+    `source` a table that lies inside none of those that were counted is refused.
     """
 
     domain: Domain
@@ -34,6 +35,7 @@ class GatheredCounts(Countable):
     tables: Tables
     source: Source | None = None
     undivided: bool = False
+    votes_per_unit: int = 1
     _cached_tables: Tables = field(default_factory=dict, repr=False)
 
     @property
@@ -42,7 +44,7 @@ class GatheredCounts(Countable):
         return replace(self, source=None)
 
     def count(self, axes: Sequence[int], shape: Sequence[int]) -> Array:
-        """Return the number of rows in each cell (size,) of the table on these sorted columns."""
+        """Return the number of votes in each cell (size,) of the table on these sorted columns."""
         axes = tuple(axes)
         if axes not in self._cached_tables:
             if not any(set(axes) <= set(other) for other in self.tables):
@@ -64,7 +66,8 @@ class GatheredCounts(Countable):
             )
         order = sorted(axes)
         rows = _rows_of_table(self.count(order, ()), [self.domain.shape[a] for a in order])
-        return Rows(rows.values[:, [order.index(a) for a in axes]], rows.weights)
+        values = rows.values[:, [order.index(a) for a in axes]]
+        return Rows(values, rows.weights, votes_per_unit=self.votes_per_unit)
 
     def refuse_single_rows(self) -> NoReturn:
         """Raise InputError to any caller that asks for single records."""
@@ -86,9 +89,11 @@ class GatheredCounts(Countable):
             names = ", ".join(self.domain.names[a] for a in axes)
             raise InputError(f"the table of {names} was not counted, and the rows are not here")
         tally = self.source.count(self.domain, [axes])
-        if tally.n != self.n:
+        if tally.n != self.vote_count:
+            n = tally.n // self.votes_per_unit
+            noun = "rows" if self.votes_per_unit == 1 else "people"
             raise InputError(
-                f"{self.source.name} held {self.n:,} rows at first, and holds {tally.n:,} now"
+                f"{self.source.name} held {self.n:,} {noun} at first, and holds {n:,} now"
             )
         self.tables.update(tally.tables)
 
@@ -128,10 +133,13 @@ def gather(
         )
     )
     tally = source.count(domain, requested, progress)
-    require_two_rows(tally.n, source.name)
+    n = tally.n // source.votes_per_unit
+    require_two = require_two_rows if source.votes_per_unit == 1 else require_two_people
+    require_two(n, source.name)
     if is_listable:
-        return _rows_of_table(tally.tables[requested[0]], domain.shape)
-    return GatheredCounts(domain, tally.n, tally.tables, source)
+        rows = _rows_of_table(tally.tables[requested[0]], domain.shape)
+        return replace(rows, votes_per_unit=source.votes_per_unit)
+    return GatheredCounts(domain, n, tally.tables, source, votes_per_unit=source.votes_per_unit)
 
 
 def count_violations(domain: Domain, rows: Rows | GatheredCounts) -> list[tuple[Constraint, int]]:

@@ -51,7 +51,7 @@ def combine_sha256(digests: Sequence[str]) -> str:
 
 @frozen
 class Tally:
-    """The number n of rows, and the counts of some tables by their axes.
+    """The number n of rows, or of votes, and the counts of some tables by their axes.
 
     These are whole numbers that add up.
     """
@@ -83,6 +83,7 @@ class Source:
     fingerprint: Any
     # (key, progress): that one, then those of its cells misread; see `Fingerprint.all_fingerprints`
     fingerprints: Any
+    votes_per_unit: Any = 1  # what one of the n has, if counts are of votes
     stamps: Any = ()  # each file that it reads, with its stamp at the first reading
 
     @property
@@ -150,16 +151,22 @@ class SourceWrapper(Source):
 class Chunk:
     """A part of a source's rows, read at once as a `table`.
 
-    `where` says in messages which part it is.
+    `where` says in messages which part it is. `votes` (rows,) are those of each row; None for one.
     """
 
     table: Any
     where: str
+    votes: Array | None = None
 
     @property
     def rows(self) -> int:
         """The number of records in the chunk."""
         return len(self.table)
+
+    @property
+    def vote_count(self) -> int:
+        """The number of votes of all rows of the chunk."""
+        return self.rows if self.votes is None else int(self.votes.sum())
 
     def cells(self, name: str) -> pd.Series:
         """Return the raw cells (rows,) of one column."""

@@ -14,8 +14,10 @@ MAX_WIDE_TABLE_CELLS = 1 << 16  # cells up to which tables are put together
 MIN_SPARSE_TABLE_CELLS = 1 << 21  # cells from which on only those that a block meets are touched
 
 
-def add_rows_to_tables(counted: Tables, codes: Sequence[Array], shape: Sequence[int]) -> None:
-    """Add rows, as codes (m,) by column, to tables in place.
+def add_rows_to_tables(
+    counted: Tables, codes: Sequence[Array], shape: Sequence[int], votes: Array | None = None
+) -> None:
+    """Add rows, as codes (m,) by column, to tables in place, each with its `votes` (m,), or one.
 
     Shared columns' keys are computed once. A key is a whole number below the table's size: of 32
     bits if that serves.
@@ -37,7 +39,9 @@ def add_rows_to_tables(counted: Tables, codes: Sequence[Array], shape: Sequence[
                 )
             previous_axes = axes
             table = counted[axes]
-            if len(table) < MIN_SPARSE_TABLE_CELLS:
+            if votes is not None:
+                np.add.at(table, keys[-1], votes[block])
+            elif len(table) < MIN_SPARSE_TABLE_CELLS:
                 table += np.bincount(keys[-1], minlength=len(table))
             else:
                 cells, times = np.unique(keys[-1], return_counts=True)

@@ -12,6 +12,8 @@ IMPORTS = """import pandas as pd
 
 from dpcore import ALGORITHMS, Budget, InputError, Run
 from dpcore import domain_from_json, limit_rows, read_table"""
+PEOPLE_IMPORTS = IMPORTS.replace("limit_rows", "PrivacyUnit")
+READ_CODE = "table = read_table(TABLE, format=domain.file)"
 TABLE_CODE = """{imports}
 
 SCHEMA = {schema}
@@ -21,7 +23,7 @@ domain = domain_from_json(SCHEMA)
 QUERIES_CODE = """from dpcore import QueryRelease, read_queries
 
 workload, notes = read_queries({queries}, domain)
-rows = domain.encode(table)
+rows = {rows}
 problem = QueryRelease(workload, rows.n, group={group})"""
 RUNS_CODE = """algorithm = {algorithm}
 budget = {budget}
@@ -97,18 +99,34 @@ def has_code(task: QueryTask) -> bool:
 
 def query_task_cells(task: QueryTask) -> tuple[CodeCell, ...]:
     """Return the cells that read a table and make the problem of its queries."""
+    unit = task.unit
+    rows_code = "domain.encode(table)"
+    if unit.counts_people:
+        rows_code = f"{unit_code(unit)}.encode(domain, table)"
     queries_code = QUERIES_CODE.format(
-        queries=literal(list(task.queries)), group=task.unit.most_rows
+        queries=literal(list(task.queries)), group=unit.group, rows=rows_code
     )
-    return (
-        limited_table_cell(task.planning_domain, task.table, task.unit, IMPORTS),
-        CodeCell("The questions", queries_code),
-    )
+    domain = task.planning_domain
+    if unit.counts_people:
+        first_cell = table_cell(domain, task.table, PEOPLE_IMPORTS, READ_CODE)
+    else:
+        first_cell = limited_table_cell(domain, task.table, unit, IMPORTS)
+    return first_cell, CodeCell("The questions", queries_code)
+
+
+def unit_code(unit: PrivacyUnit) -> str:
+    """Return the code of a privacy unit."""
+    options = [literal(unit.person), str(unit.most_rows)]
+    if unit.counts_people:
+        options.append("counts_people=True")
+    if unit.row_totals:
+        options.append("row_totals=True")
+    return f"PrivacyUnit({', '.join(options)})"
 
 
 def limited_table_cell(domain: Domain, table: str, unit: PrivacyUnit, imports: str) -> CodeCell:
     """Return the cell that reads a table, and keeps as many rows of a person as count."""
-    cell = table_cell(domain, table, imports, "table = read_table(TABLE, format=domain.file)")
+    cell = table_cell(domain, table, imports, READ_CODE)
     if unit.person is None:
         return cell
     limit_code = (

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from ...privacy.accounting import Budget
 from ..experiment import Experiment, command_text, option_words, query_task_words
 from .program import CodeCell, Program, literal
-from .query_program import algorithm_code, budget_code, has_code, table_cell
+from .query_program import algorithm_code, budget_code, has_code, table_cell, unit_code
 
 IMPORTS = """from dpcore import domain_from_json
 from dpcore.data.readers import load_table"""
@@ -22,7 +22,7 @@ request = ReleaseRequest(
     query_texts={queries},
     algorithm={algorithm},
     budget={budget},
-    unit=PrivacyUnit({person}, {most_rows}),
+    unit={unit},
     dataset={dataset},
     total={total},
     new_version={new_version},
@@ -84,8 +84,7 @@ def release_program(experiment: Experiment, settings: ReleaseSettings) -> Progra
         queries=literal(list(task.queries)),
         algorithm=algorithm_code(experiment.algorithm),
         budget=budget_code(experiment.budget),
-        person=literal(task.unit.person),
-        most_rows=task.unit.most_rows,
+        unit=unit_code(task.unit),
         dataset=literal(settings.dataset),
         total="None" if settings.total is None else budget_code(settings.total),
         new_version=settings.new_version,

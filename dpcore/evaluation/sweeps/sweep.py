@@ -369,16 +369,19 @@ def rows_digest(rows: Countable) -> str:
 
     It confirms a guess of the whole table. All that a run sees of a table are these rows, after the
     rows of each person were limited, in the cells of the schema that `sweep_identity` names, in the
-    order of its columns. Of rows that were only counted, a digest of their tables, and of the bytes
-    of the source, as a run may count more tables of it.
+    order of its columns, and how many votes each person has where people count. Of rows that were
+    only counted, a digest of their tables, and of the bytes of the source, as a run may count more
+    tables of it.
     """
+    unit_arrays = [np.array([rows.votes_per_unit])] if rows.votes_per_unit > 1 else []
     if isinstance(rows, GatheredCounts):
-        tables = _sha256_of_arrays(
+        parts = [
             part for axes in sorted(rows.tables) for part in (np.array(axes), rows.tables[axes])
-        )
+        ]
+        tables = _sha256_of_arrays([*parts, *unit_arrays])
         source = "" if rows.source is None else rows.source.sha256
         return hashlib.sha256(f"{tables}{source}".encode()).hexdigest() if source else tables
-    return _sha256_of_arrays([rows.values, rows.weights])
+    return _sha256_of_arrays([rows.values, rows.weights, *unit_arrays])
 
 
 def table_digest(frame: pd.DataFrame, names: Sequence[str], unit: PrivacyUnit) -> str:
@@ -403,7 +406,7 @@ def table_digest(frame: pd.DataFrame, names: Sequence[str], unit: PrivacyUnit) -
             codes, texts = factorize_texts(cells)
             heads.append({"name": name, "type": str(cells.dtype)})
             columns.append([None if code < 0 else texts[code] for code in codes.tolist()])
-    out = hashlib.sha256(json.dumps([heads, list(names), unit.person, unit.most_rows]).encode())
+    out = hashlib.sha256(json.dumps([heads, list(names), *unit.to_json()]).encode())
     for line in sorted(map(json.dumps, zip(*columns, strict=True))):
         out.update(f"{line}\n".encode())
     return out.hexdigest()

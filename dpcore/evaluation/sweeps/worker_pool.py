@@ -50,13 +50,14 @@ class SharedBlock:
     """The name of a block of shared memory, and how it is read: the shape and kind of its numbers.
 
     Codes are int64, points and features float64. Where it holds counts, `table_axes` are the
-    columns of each in turn.
+    columns of each in turn. `votes_per_unit` is that of the rows, see `Countable`.
     """
 
     name: str
     shape: tuple[int, ...]
     dtype: str
     table_axes: tuple[Axes, ...]
+    votes_per_unit: int
 
 
 class SharedRows:
@@ -70,7 +71,10 @@ class SharedRows:
         self._memory = SharedMemory(create=True, size=max(8, array.nbytes))
         np.ndarray(array.shape, array.dtype, self._memory.buf)[...] = array
         tables = tuple(rows.tables) if isinstance(rows, GatheredCounts) else ()
-        self.block = SharedBlock(self._memory.name, array.shape, array.dtype.name, tables)
+        # points have no votes
+        self.block = SharedBlock(
+            self._memory.name, array.shape, array.dtype.name, tables, rows.votes_per_unit
+        )
 
     def free_memory(self) -> None:
         """Give the block back to the operating system.
@@ -368,11 +372,14 @@ def _unpack_rows(spec: JobSpec, array: Array) -> Countable:
     """
     table_axes = spec.block.table_axes
     if not table_axes:
-        return Rows(array[:, :-1], array[:, -1])
+        return Rows(array[:, :-1], array[:, -1], votes_per_unit=spec.block.votes_per_unit)
     domain = spec.problem.domain
     ends = np.cumsum([domain.table_size(axes) for axes in table_axes])
     return GatheredCounts(
-        domain, spec.problem.n, dict(zip(table_axes, np.split(array, ends[:-1]), strict=True))
+        domain,
+        spec.problem.n,
+        dict(zip(table_axes, np.split(array, ends[:-1]), strict=True)),
+        votes_per_unit=spec.block.votes_per_unit,
     )
 
 

@@ -53,8 +53,9 @@ def require_single_rows(rows: Countable, plan: Plan) -> None:
 class BudgetedCurator:
     """The base of curators: a budget meter for questions about n rows, and the noise generator.
 
-    Args: `n`, the public number of rows; `plan`, what may be charged; `rng`, the noise; `group`,
-    how many rows neighbours may differ in (each sensitivity is that many times larger). Selections
+    Args: `n`, the public number of rows, or of votes; `plan`, what may be charged; `rng`, the
+    noise; `group`, how many of the n neighbours may differ in (each sensitivity is that many times
+    larger). Selections
     are drawn without rounding, from the bits of `rng`, and with a plan that is `exact`, or promises
     δ = 0, so is noise; `exact_draw_counts` says which laws were drawn so, and how often. Rounded
     noise keeps no promise at δ = 0: last bits that one row's data allow and its neighbour's do not
@@ -138,9 +139,15 @@ class Curator(BudgetedCurator):
     `finest_grid_step` says on which public grid (`privacy.noise_grid`) answers that are no counts
     were counted; what has no grid gets noise in floating point, in an exact plan too, and is
     refused at δ = 0.
+
+    Where everyone counts once, rows have votes, L of each of the n people, and all is as for n · L
+    rows of which neighbours differ in L (b · L for groups of b): so single votes are what moves in
+    the sensitivities here, and the noise on a share is that of one row of n. See
+    `data.privacy_unit`. `_counts_votes` says that a class has statistics of votes.
     """
 
     _statistic_types: ClassVar[Kinds] = ()
+    _counts_votes: ClassVar[bool] = False
     _component_types: ClassVar[Kinds] = ()
     __slots__ = ("_measured", "_rows", "_step", "_unit")
 
@@ -148,7 +155,10 @@ class Curator(BudgetedCurator):
         if rows.n != n:
             raise InputError(f"the problem has n={n} rows, the table has {rows.n}")
         require_single_rows(rows, plan)
-        super().__init__(rows.n, plan, rng, group)
+        votes_per_unit = to_builtin(rows.votes_per_unit)
+        if votes_per_unit != 1 and not self._counts_votes:
+            raise InputError("people cannot be counted here, only rows; count rows instead")
+        super().__init__(n * votes_per_unit, plan, rng, group * votes_per_unit)
         self._rows = rows
         self._unit = self._n / self._group  # sensitivities are those of one row moving in n · P_n
         self._measured = MeasurementRecorder()

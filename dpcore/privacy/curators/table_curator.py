@@ -40,6 +40,7 @@ class TableCurator(Curator):
     All is counted on twins of workloads that nobody outside holds.
     """
 
+    _counts_votes = True
     _statistic_types = (Answers, SomeAnswers, CellAnswers, WeightedTables, Residuals, CodeVotes)
     __slots__ = ("_counts", "_domain", "_threshold")
 

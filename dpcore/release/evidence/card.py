@@ -23,6 +23,10 @@ OTHER_RELEASES_CAVEAT = (
     "Releases of the same people that are not in this budget record, here or "
     "elsewhere, are not counted."
 )
+PEOPLE_ONCE_CAVEAT = (
+    "Answers are about people, not about rows: the rows of one person share one vote. How many "
+    "people there are is not hidden; how many rows they have is."
+)
 SEVERAL_ROWS_CAVEAT = "Someone with several rows is protected for each, not for all."
 OUTSIDE_PROMISE = "What they reveal about people is outside the promise."
 PEEKED_CAVEAT = (
@@ -120,11 +124,14 @@ def asked_words(facts: ReleaseFacts) -> str:
 
 def not_covered(facts: ReleaseFacts) -> list[str]:
     """Return sentences that say what the promise does not cover."""
+    is_person = facts["protects"]["unit"] != ROW_UNIT
+    counts_people = facts["protects"].get("count") == "people"
     caveats = [
         (True, GROUP_FACTS_CAVEAT),
         (True, OTHER_RELEASES_CAVEAT),
-        (facts["protects"]["unit"] == ROW_UNIT, SEVERAL_ROWS_CAVEAT),
-        (facts["protects"]["unit"] != ROW_UNIT, ROW_COUNT_NOTICE),
+        (not is_person, SEVERAL_ROWS_CAVEAT),
+        (is_person and not counts_people, ROW_COUNT_NOTICE),
+        (counts_people, PEOPLE_ONCE_CAVEAT),
         (facts["schema"].get("peeked"), PEEKED_CAVEAT),
         (facts["reason"], LOOKED_AT_DATA_CAVEAT),
         ("floating" in facts["made_by"]["noise"], FLOAT_NOISE_CAVEAT),

@@ -36,7 +36,8 @@ ROW_UNIT = "one row"
 PERSON_UNIT_PATTERN = re.compile(
     r"all rows of one person, named by the column (?P<column>.+), at most (?P<most>[1-9][0-9]*), "
     r"chosen by a public "
-    r"hash of that person's rows; rows that name nobody count as one person's",
+    r"hash of that person's rows; rows that name nobody count as one person's"
+    r"(?P<shared>; everyone counts once: the rows of one person share one vote)?",
     re.DOTALL,
 )
 GOOD_USE_TOLERANCE = 0.01  # of shares: the tolerance by which a use is called good
@@ -107,7 +108,7 @@ def check_claim(folder: ReleaseFolder) -> str:
     unknown = facts["versions"].keys() ^ VERSIONED_PROGRAMS
     require(not unknown, f"versions are of other programs: {', '.join(sorted(unknown))[:200]}")
     _check_schema(folder)
-    _check_unit(facts["protects"])
+    _check_unit(facts["protects"], facts["schema"]["columns"])
     start = facts["made_by"]["start"]
     require(
         (start is not None) == facts["made_by"]["public_start"],
@@ -214,8 +215,11 @@ def _check_provenance(facts: dict, account: dict) -> None:
         )
 
 
-def _check_unit(protects: dict) -> None:
-    """Raise WrongError where the privacy unit's words contradict its number of rows per person."""
+def _check_unit(protects: dict, columns: dict) -> None:
+    """Raise WrongError where the privacy unit's words contradict its number of rows per person.
+
+    `columns` are those of the schema. A file that does not say what is counted counts rows.
+    """
     unit = protects["unit"]
     rows_per_person = protects["rows_per_person"]
     require(rows_per_person <= protects["records"], "a person has more rows than there are")
@@ -223,15 +227,33 @@ def _check_unit(protects: dict) -> None:
     require(
         unit == ROW_UNIT or person is not None, "it protects something that this file does not know"
     )
+    counts_people = protects.get("count") == "people"
+    shares_vote = person is not None and person["shared"] is not None
+    require(
+        counts_people == shares_vote and counts_people == ("row_limit" in protects),
+        "it says in one place that everyone counts once, and in another that each row counts",
+    )
     if person is not None:
+        limit = protects["row_limit"] if counts_people else rows_per_person
         require(
-            int(person["most"]) == rows_per_person,
-            f"it protects {person['most']} rows of a person, and {rows_per_person} are counted",
+            int(person["most"]) == limit,
+            f"it protects {person['most']} rows of a person, and {limit} are counted",
         )
-    row_words = "rows" if person is None else "rows after that choice"
+    if counts_people:
+        require(rows_per_person == 1, "everyone counts once, and not several times")
+    if protects.get("row_totals"):
+        rows_column = columns.get("rows", {})
+        require(
+            counts_people
+            and rows_column.get("low") == 1
+            and rows_column.get("high") == protects["row_limit"],
+            "the column rows does not hold how many rows of a person share a vote",
+        )
+    counted = "rows" if person is None else "rows after that choice"
     expected_neighbours = (
         f"tables that differ in {unit}, replaced by any others, and have as "
-        f"many {row_words}; n is public"
+        f"many {'people' if counts_people else counted}; n is public"
+        f"{', the number of rows is not' if counts_people else ''}"
     )
     require(
         protects["neighbours"] == expected_neighbours,

@@ -353,7 +353,12 @@ RELEASE_CHECK = object_check(
                 "neighbours": LONG_TEXT_CHECK,
                 "records": whole_number_check(2),
                 "rows_per_person": whole_number_check(1),
-            }
+            },
+            {
+                "count": choice_check("people"),
+                "row_limit": whole_number_check(1),
+                "row_totals": choice_check(True),
+            },
         ),
         "promise": object_check(
             {

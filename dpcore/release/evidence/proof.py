@@ -94,7 +94,8 @@ class ProofStep:
 class Proof:
     """A whole proof: all steps, their total, the theorem that adds them up, and the promise kept.
 
-    It is about a table of n `row_text`, of which one person has `group` at the most.
+    It is about a table of n `rows`, of which one person has `group` at the most; with `shared_rows`
+    about n people, so many rows of whom at the most share one vote.
     """
 
     algorithm: str
@@ -108,6 +109,7 @@ class Proof:
     promise: tuple[float, float]
     rows: int
     group: int
+    shared_rows: int | None
 
 
 def derive_proof(
@@ -116,12 +118,15 @@ def derive_proof(
     plan: Plan,
     problem: BoundedContribution,
     composed_plan: ComposedPlan | None = None,
+    *,
+    shared_rows: int | None = None,
 ) -> Proof:
     """Return the proof for a plan of the algorithm registered under `name`.
 
     For the rows of this problem. Where the plan is the second of a `composed_plan`, after one that
     measures the schema, the charges of the first come first, named after columns, and the total is
-    what the check of both adds up: all that may ever be spent.
+    what the check of both adds up: all that may ever be spent. `shared_rows` is that of the privacy
+    unit, for people who count once.
     """
     accountant = plan.accountant
     budget = plan.budget
@@ -151,6 +156,7 @@ def derive_proof(
         promise=(budget.epsilon, budget.delta),
         rows=problem.n,
         group=problem.group,
+        shared_rows=shared_rows,
     )
 
 

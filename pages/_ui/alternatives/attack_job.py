@@ -8,7 +8,7 @@ from pathlib import Path
 
 import streamlit as st
 
-from dpcore import Domain, Marginals, Rows
+from dpcore import Domain, InputError, Marginals, Rows
 from dpcore.accuracy.work_forecast import format_seconds
 from dpcore.core.job import Job, StatusCallback
 from dpcore.core.types import Array, Json, by_name, frozen
@@ -140,8 +140,18 @@ def table_task(table: Table, domain: Domain, settings: AttackSettings) -> Attack
     return session().memoize(
         "attacked-tables",
         (*key, settings.people),
-        lambda: make_task(domain, table.encoded_rows(domain.names), settings),
+        lambda: make_task(domain, _single_rows(table, domain), settings),
     )
+
+
+def _single_rows(table: Table, domain: Domain) -> Rows:
+    """Return the rows that are attacked: also where people count, each row that is kept counts."""
+    rows = table.encoded_rows(domain.names)
+    if rows.votes_per_unit == 1:
+        return rows
+    if table.large_table is not None:
+        raise InputError("single rows are attacked; let each row count on the Data page")
+    return domain.encode(table.unit.bound_contributions(table.frame, domain.names))
 
 
 def stored_result(table: Table, settings: AttackSettings) -> AttackResult | None:

@@ -168,16 +168,14 @@ def _select_query(
         parsed_question = parse_question(question_text, problem.domain)
         # a drawn table has cells, and no values of its own; of a large one no values are known
         is_without_values = table.large_table is not None or problem.n != table.n
-        limited_frame = (
-            None
-            if is_without_values
-            else table.unit.bound_contributions(table.frame, problem.domain.names)
-        )
-        unbinned_answers = (
-            None
-            if limited_frame is None
-            else np.array([exact_question_share(question_text, problem.domain, limited_frame)])
-        )
+        unbinned_answers = None
+        if not is_without_values:
+            limited_frame = table.unit.bound_contributions(table.frame, problem.domain.names)
+            votes = None
+            if table.unit.counts_people:
+                votes = table.unit.votes_of_rows(limited_frame)
+            share = exact_question_share(question_text, problem.domain, limited_frame, votes)
+            unbinned_answers = np.array([share])
         return SelectedQuery(parsed_question.workload, 0, unbinned_answers, parsed_question.text)
     worst_queries = np.argsort(-np.abs(selected_dot.answers - sweep.real_answers), kind="stable")[
         :MAX_LISTED_QUERIES

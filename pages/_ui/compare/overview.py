@@ -183,7 +183,7 @@ def _make_problem(
     rows = table.encoded_rows(workload.domain.names)
     population = table.population_on(workload.domain.names)
     if not SIZE_FACTORS[row_choice]:
-        return QueryRelease(workload, n, table.unit.most_rows), rows, population
+        return QueryRelease(workload, n, table.unit.group), rows, population
     P = empirical_distribution(workload.domain, rows) if population is None else population
     drawn_rows = draw_rows(workload.domain, P, n, np.random.default_rng(0))
     return QueryRelease(workload, n), drawn_rows, P
@@ -209,7 +209,7 @@ def _plan_sweep(
     n = _compared_row_count(table, compared.row_choice)
     problem_key = table.version, workload.domain.names, compared.question_kinds, n
     finished_keys = sweep.outcomes if sweep.requested == compared else {}
-    problem = QueryRelease(workload, n, table.unit.most_rows)
+    problem = QueryRelease(workload, n, table.unit.group)
     forecast = duration_forecast.forecast_runs(
         problem_key, problem, names, budgets, grid.repeat, sweep, finished_keys
     )

@@ -115,7 +115,8 @@ def refusal_reason(sweep: Sweep) -> str:
             "Purposes need the rows one by one. This table is read in parts, so only counts "
             "are known."
         )
-    if sweep.problem is not None and sweep.problem.group > 1:
+    several_rows = sweep.problem is not None and sweep.problem.group > 1
+    if several_rows or sweep.rows.votes_per_unit > 1:
         return (
             "Purposes need a table with one row for each person. In this one a person may "
             "have several rows."

@@ -245,7 +245,8 @@ def draw_table_header(active_table: Table) -> None:
         rows_text = _size_text(active_table)
         if active_table.limited_rows_text and may_show_limited_rows(active_table):
             rows_text = active_table.limited_rows_text
-            if active_table.uploaded and _page_badge() is not Provenance.REAL_DATA:
+            is_private = active_table.uploaded and not active_table.unit.counts_people
+            if is_private and _page_badge() is not Provenance.REAL_DATA:
                 rows_text += " (this number uses real data)"
         st.text(
             f"{printable_text(active_table.name)} · {rows_text} · "
@@ -263,16 +264,20 @@ def _size_text(active_table: Table) -> str:
     entry, _ = st.session_state[HEAD_KEY]
     if entry.says_later or active_table.row_count is None:
         return active_table.row_count_text
-    return f"{active_table.row_count:,} {unit_noun(active_table.unit.most_rows)}"
+    if active_table.unit.counts_people:  # how many people there are, the limit's text says
+        return active_table.row_count_text
+    return f"{active_table.row_count:,} {unit_noun(active_table.unit.group)}"
 
 
 def may_show_limited_rows(active_table: Table) -> bool:
     """Return whether the row count after contribution bounding may be shown.
 
-    The count is a look at the data, like any other.
+    The count is a look at the data, like any other; the number of people is public.
     """
-    return not active_table.uploaded or (
-        session().was_viewed(active_table) and not is_stakeholder_view()
+    return (
+        active_table.unit.counts_people
+        or not active_table.uploaded
+        or (session().was_viewed(active_table) and not is_stakeholder_view())
     )
 
 

@@ -14,7 +14,11 @@ from dpcore import PrivacyUnit
 from dpcore.algorithms.schema_measurement.hidden_rows import HiddenRows
 from dpcore.core.provenance import Provenance
 from dpcore.core.types import value_object
-from dpcore.data.privacy_unit import ROW_COUNT_NOTICE
+from dpcore.data.privacy_unit import (
+    DEFAULT_ROWS_OF_ONE_VOTE,
+    MAX_ROWS_OF_ONE_VOTE,
+    ROW_COUNT_NOTICE,
+)
 from dpcore.release.evidence.card import OUTSIDE_PROMISE, PEEKED_CAVEAT
 from dpcore.schema.column_readings import ANY_CASE, DATE_PARTS, WHOLE_DATES
 from dpcore.schema.editing.code_values import number_codes_of
@@ -95,11 +99,19 @@ ROW_LIMIT_HELP = (
     "as one person. "
     f"All noise is scaled to this many rows. {ROW_COUNT_NOTICE}"
 )
+SHARED_VOTE_HELP = (
+    "A hash of a person's rows decides which of them are left out. Rows that name nobody count "
+    "as one person. The rows that are kept share one vote, so noise does not grow with them. How "
+    "many people there are is not hidden; how many rows they have is."
+)
+COUNT_PEOPLE = "Each person counts once (their rows share one vote)"
+COUNT_ROWS = "Each row counts, at most so many of a person"
 MAX_DECISIONS_SHOWN = 4  # lines of one list
 # Keys of widgets begin so, and end with the table's identity.
 PERSON_KEY_PREFIX = "person-"
 NO_PERSON = ""  # no column has this name; of None the widget would show that nothing is chosen
 MAX_ROWS_KEY_PREFIX = "most-rows-"
+COUNT_KEY_PREFIX = "count-"
 Offer = tuple[str, dict[str, str], list[str]]  # what columns hold, actions by label, their names
 
 
@@ -229,7 +241,7 @@ def _hidden_rows_if_measured(current: Table, names: Collection[str]) -> HiddenRo
         if isinstance(entry, dict) and (name in names or is_private_entry(entry))
     ]
     budget = parameter_widgets.selected_budget()
-    rows_per_person = current.unit.most_rows
+    rows_per_person = current.unit.group
     return predict_hidden_rows_of_columns(
         columns, selected_share(), current.n, rows_per_person, budget
     )
@@ -403,7 +415,7 @@ def draw_schema_summary(current: Table) -> None:
 
 
 def _draw_privacy_unit(current: Table) -> None:
-    """Ask whom the guarantee protects: rows, or people with so many rows each."""
+    """Ask whom the guarantee protects: rows, or people, and what counts of their rows."""
     identity = current.identity
     sync_widget_value(PERSON_KEY_PREFIX + identity, current.unit.person or NO_PERSON)
     person = st.selectbox(
@@ -416,13 +428,25 @@ def _draw_privacy_unit(current: Table) -> None:
         args=(identity,),
     )
     if person != NO_PERSON:
+        counts_people = current.unit.counts_people
+        sync_widget_value(
+            COUNT_KEY_PREFIX + identity, COUNT_PEOPLE if counts_people else COUNT_ROWS
+        )
+        st.selectbox(
+            "What counts?",
+            [COUNT_PEOPLE, COUNT_ROWS],
+            key=COUNT_KEY_PREFIX + identity,
+            width=440,
+            on_change=_store_privacy_unit,
+            args=(identity,),
+        )
         sync_widget_value(MAX_ROWS_KEY_PREFIX + identity, current.unit.most_rows)
         st.number_input(
             "Maximum rows per person",
             1,
-            MAX_ROWS_OF_PERSON,
+            MAX_ROWS_OF_ONE_VOTE if counts_people else MAX_ROWS_OF_PERSON,
             key=MAX_ROWS_KEY_PREFIX + identity,
-            help=ROW_LIMIT_HELP,
+            help=SHARED_VOTE_HELP if counts_people else ROW_LIMIT_HELP,
             width=240,
             on_change=_store_privacy_unit,
             args=(identity,),
@@ -442,9 +466,13 @@ def _show_limited_rows(current: Table) -> None:
 def _draw_limited_rows(current: Table) -> None:
     """Draw the row count under the rows-per-person limit, or offer to count it.
 
-    The offer is for a person who has not looked at the table so far.
+    The offer is for a person who has not looked at the table so far. Where people count, their
+    number is public, and is said.
     """
-    if may_show_limited_rows(current):
+    if current.unit.counts_people:
+        if current.limited_rows_text:
+            st.caption(f"{current.limited_rows_text}.")
+    elif may_show_limited_rows(current):
         _show_limited_rows(current)
     elif not is_stakeholder_view():
         st.button(
@@ -462,17 +490,25 @@ def _mark_table_viewed() -> None:
 
 
 def _store_privacy_unit(identity: str) -> None:
-    """Set the table's privacy unit from its two widgets.
+    """Set the table's privacy unit from its widgets.
 
-    The table owns the choice, and the widgets are written from it. Nothing is done if another table
-    than `identity` is in use.
+    The table owns the choice, and the widgets are written from it. Where what counts has changed,
+    or a person was named for the first time, the limit of rows is the usual one. Nothing is done if
+    another table than `identity` is in use.
     """
     current = visible_table()
     if current.identity != identity:  # another table came meanwhile
         return
     person = st.session_state[PERSON_KEY_PREFIX + identity]
-    max_rows = st.session_state.get(MAX_ROWS_KEY_PREFIX + identity, current.unit.most_rows)
-    unit = PrivacyUnit() if person == NO_PERSON else PrivacyUnit(person, max_rows)
+    count_key = COUNT_KEY_PREFIX + identity
+    counts_people = current.unit.person is None or st.session_state.get(count_key) == COUNT_PEOPLE
+    if current.unit.person is None or counts_people != current.unit.counts_people:
+        max_rows = DEFAULT_ROWS_OF_ONE_VOTE if counts_people else 1
+    else:
+        max_rows = st.session_state.get(MAX_ROWS_KEY_PREFIX + identity, current.unit.most_rows)
+    unit = PrivacyUnit()
+    if person != NO_PERSON:
+        unit = PrivacyUnit(person, max_rows, counts_people=counts_people)
     if unit != current.unit:
         session().history.store_change(current)
         current.set_privacy_unit(unit)

@@ -23,7 +23,7 @@ def draw_forecasts(table: Table) -> None:
         f"{len(domain.names)} columns in use, {format_cell_count(domain.size)} combinations of "
         "their values"
     )
-    max_rows = table.unit.most_rows
+    max_rows = table.unit.group
     rows = session().memoize(
         "forecasts", (table.version, n, max_rows), lambda: _forecasts(domain, n, max_rows)
     )

@@ -68,7 +68,7 @@ def draw_measurement_panel(current: Table, try_slot: DeltaGenerator | None) -> N
         Provenance.REAL_DATA if is_inferred else Provenance.PUBLIC,
     )
     n = current.n
-    rows_per_person = current.unit.most_rows
+    rows_per_person = current.unit.group
     epsilon_container, delta_container, share_container = st.columns(3)
     with epsilon_container:
         budget = parameter_widgets.budget_sliders(delta_container)
@@ -240,7 +240,7 @@ def _start_trial() -> None:
         if target.partial_schema is None:
             raise InputError("the schema is not complete, or nothing of it is to be measured")
         n = target.n
-        rows_per_person = target.unit.most_rows
+        rows_per_person = target.unit.group
         split = split_for_schema(
             target.partial_schema.unknown_columns, selected_part, n, rows_per_person, budget
         )

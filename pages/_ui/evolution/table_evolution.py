@@ -97,7 +97,7 @@ def draw_table_evolution() -> None:
     if pressed:
         rows = session_table.encoded_rows(session_table.domain.names)
         workload = Marginals.all(session_table.domain, columns_at_once)
-        problem = QueryRelease(workload, rows.n, session_table.unit.most_rows)
+        problem = QueryRelease(workload, rows.n, session_table.unit.group)
         algorithm.plan(problem, budget)  # says now what is wrong
         task = {"algorithm": algorithm, "problem": problem, "budget": budget}
         wanted_run = PlannedRun("recipe", rows, {**task, "seeds": (0,), "every": 1, "path": True})

@@ -82,7 +82,7 @@ def draw_answers(table: Table, domain: Domain, runs: list[RunResult], question: 
             f" (from {min(synthetic):.2%} to {max(synthetic):.2%} over {len(comparisons)} "
             "runs with other noise)"
         )
-    noun = unit_noun(table.unit.most_rows)
+    noun = unit_noun(table.unit.group)
     st.markdown(
         f"{escape_markdown(question.text, 200)}: {answer}, of {rows.n:,} {noun}. The real answer "
         "is not for publishing."

@@ -71,7 +71,7 @@ class RunResults:
     @property
     def unit_name(self) -> str:
         """What a record stands for."""
-        return unit_noun(self.table.unit.most_rows)
+        return unit_noun(self.table.unit.group)
 
     @property
     def runs(self) -> list[RunResult]:

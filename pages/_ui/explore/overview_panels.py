@@ -33,7 +33,7 @@ def draw_real_beside_synthetic(run_results: RunResults) -> None:
 @st.fragment
 def draw_released_only(table: Table, result: RunResult, run_settings: RunSettings) -> None:
     """Draw all columns of a run's release, and nothing of the real rows."""
-    draw_panels(_source(result, run_settings, unit_noun(table.unit.most_rows)))
+    draw_panels(_source(result, run_settings, unit_noun(table.unit.group)))
 
 
 @hide_in_stakeholder_view
@@ -44,7 +44,7 @@ def draw_real_associations(run_results: RunResults) -> None:
 
 def draw_released_associations(table: Table, result: RunResult, run_settings: RunSettings) -> None:
     """Draw the links of all pairs of columns of a run's release, and nothing of the real rows."""
-    draw_associations(_source(result, run_settings, unit_noun(table.unit.most_rows)))
+    draw_associations(_source(result, run_settings, unit_noun(table.unit.group)))
 
 
 def _source_with_rows(run_results: RunResults) -> PanelSource:

@@ -59,7 +59,7 @@ def choose_run_settings(table: Table) -> RunSettings:
             "Columns, questions", expanded=has_fewer_columns, icon=":material/table_chart:"
         ):
             workload, texts = question_choice.choose_workload(table, may_pair=True)
-        problem = QueryRelease(workload, table.n, table.unit.most_rows)
+        problem = QueryRelease(workload, table.n, table.unit.group)
         budget = Budget(
             epsilon,
             parameter_widgets.delta_slider(

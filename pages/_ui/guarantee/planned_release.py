@@ -100,7 +100,7 @@ def plan_release(
             return None
         try:
             workload, _ = question_choice.choose_workload(table, domain, may_pair=True)
-            problem = QueryRelease(workload, table.n, table.unit.most_rows)
+            problem = QueryRelease(workload, table.n, table.unit.group)
             algorithm = build_from_texts(
                 ALGORITHMS[name], parameter_widgets.setting_widgets(name, problem, budget)
             )
@@ -126,7 +126,9 @@ def _charges_proof_and_promise(
         mechanism_plan = make_plan(algorithm, problem, budget)
         return (
             mechanism_plan.planned_events,
-            derive_proof(name, algorithm, mechanism_plan, problem),
+            derive_proof(
+                name, algorithm, mechanism_plan, problem, shared_rows=table.unit.shared_rows
+            ),
             Promise.of_plan(mechanism_plan, adaptive=algorithm.adaptive),
         )
     budget_share = selected_share() if table.trial is None else table.trial.budget_share
@@ -136,7 +138,9 @@ def _charges_proof_and_promise(
     schema_problem = ColumnMeasurement(columns, problem.n, problem.group)
     schema_plan = plan_measurement(schema_problem, split, exact=False)
     composed_plan = schema_plan.then(mechanism_plan, budget, adaptive=algorithm.adaptive)
-    privacy_proof = derive_proof(name, algorithm, mechanism_plan, problem, composed_plan)
+    privacy_proof = derive_proof(
+        name, algorithm, mechanism_plan, problem, composed_plan, shared_rows=table.unit.shared_rows
+    )
     return (
         (*schema_plan.planned_events, *mechanism_plan.planned_events),
         privacy_proof,

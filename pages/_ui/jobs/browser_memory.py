@@ -16,6 +16,7 @@ import streamlit as st
 
 from dpcore import PrivacyUnit
 from dpcore.core.job import StatusCallback
+from dpcore.data.privacy_unit import MAX_ROWS_OF_ONE_VOTE
 
 from ..components.question_choice import (
     WORKLOAD_TEXT_BY_KIND,
@@ -143,6 +144,7 @@ def typed_schema_parts(current: Table) -> dict[str, Any] | None:
         "constraints": current.constraints,
         "person": unit.person,
         "most_rows": unit.most_rows,
+        "counts_people": unit.counts_people,
     }
 
 
@@ -178,8 +180,13 @@ def _restore_columns(stored: dict[str, Any], current: Table, progress: StatusCal
     max_rows = stored.get("most_rows")
     initial_entries = _initial_entries(current)
     current_entries = current.entries
-    if person in current.names and current.unit.person is None and _is_row_limit(max_rows):
-        current.set_privacy_unit(PrivacyUnit(person, max_rows))
+    counts_people = stored.get("counts_people") is True
+    if (
+        person in current.names
+        and current.unit.person is None
+        and _is_row_limit(max_rows, MAX_ROWS_OF_ONE_VOTE if counts_people else MAX_ROWS_OF_PERSON)
+    ):
+        current.set_privacy_unit(PrivacyUnit(person, max_rows, counts_people=counts_people))
     stored_entries = (
         [(n, e) for n, e in entries.items() if n in current.names]
         if isinstance(entries, dict)
@@ -203,7 +210,5 @@ def _initial_entries(current: Table) -> dict[str, Any]:
     }
 
 
-def _is_row_limit(value: object) -> bool:
-    return (
-        isinstance(value, int) and not isinstance(value, bool) and 1 <= value <= MAX_ROWS_OF_PERSON
-    )
+def _is_row_limit(value: object, most: int) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and 1 <= value <= most

@@ -118,14 +118,15 @@ def _count_tables(
         with counted_table.hide_path_in_errors(large_table.source.name):
             source = limit_source(large_table.source, unit, requested.domain.names)
             counts = source.count(requested.domain, requested.tables, progress)
-            if counts.n < 2:
-                rows_text = "1 row" if counts.n else "no rows"
+            n = counts.n // source.votes_per_unit
+            if n < 2:
+                rows_text = "1 row" if n else "no rows"
                 raise InputError(f"has {rows_text}; at least 2 are needed")
     except InputError as error:
         # ends here what was asked to end, whatever it says
         job.report_progress(job.progress, job.status_text)
         return str(error)
-    return GatheredCounts(requested.domain, counts.n, counts.tables)
+    return GatheredCounts(requested.domain, n, counts.tables, votes_per_unit=source.votes_per_unit)
 
 
 def _show_refusal(message: str) -> None:

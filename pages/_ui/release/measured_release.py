@@ -37,7 +37,7 @@ def draw_schema_share(table: Table, names: Sequence[str], budget: Budget) -> Non
         else len(table.partial_schema.project(names).unknown_columns)
     )
     if unknown_count:
-        share_slider(default_schema_share(unknown_count, table.n, table.unit.most_rows, budget))
+        share_slider(default_schema_share(unknown_count, table.n, table.unit.group, budget))
 
 
 def prepare_measured_release(request: ReleaseRequest, table: Table) -> PreparedRelease | None:

@@ -32,6 +32,7 @@ from dpcore.privacy.accounting import (
 from dpcore.queries import Workload
 from dpcore.release import tiles as tiled
 from dpcore.release.data_set import MAX_NAME_CHARS, DataSet, Reservation
+from dpcore.release.evidence.card import PEOPLE_ONCE_CAVEAT
 from dpcore.release.ledger.chain import is_new_ledger
 from dpcore.release.ledger.gauge import fitting_release_count
 from dpcore.release.ledger.ledger_store import LedgerStore
@@ -165,7 +166,7 @@ def draw_request_inputs(
         epsilon_container.warning(escape_markdown(caution, 300))
     with settings_container:
         workload, texts, name = _choose_workload_and_algorithm(table, budget)
-        problem = QueryRelease(workload, table.n, table.unit.most_rows)
+        problem = QueryRelease(workload, table.n, table.unit.group)
         settings = parameter_widgets.setting_widgets(name, problem, budget)
         rows, neutralize, noise = _choose_output(table)
     return ReleaseRequest(
@@ -273,7 +274,7 @@ def draw_predicted_tiles(ready: PreparedRelease, plan_key: tuple) -> None:
     budget = ready.request.budget
     n = problem.n
     workload = problem.workload
-    rows_per_person = ready.request.unit.most_rows
+    rows_per_person = ready.request.unit.group
     planned = None
     predicted = None
     if ready.schema_measurement is None:
@@ -408,7 +409,7 @@ def draw_plan_details(ready: PreparedRelease, plan_key: tuple) -> None:
     else:
         costs = f"The plan costs ε = {plan.accountant.epsilon(budget.delta):.6g}"
         accounting = plan.accountant.name
-    noun = unit_noun(unit.most_rows)
+    noun = unit_noun(unit.group)
     st.caption(
         f"{ready.problem.workload.m:,} questions about {ready.problem.n:,} {noun}. {costs} at δ = "
         f"{format_short_number(budget.delta)} by {accounting}, rounded up. All releases then "
@@ -428,6 +429,8 @@ def draw_plan_details(ready: PreparedRelease, plan_key: tuple) -> None:
         "one row" if unit.person is None else f"all rows of one person ({unit.most_rows} or fewer)"
     )
     counting_note = "" if unit.person is None else f" {ROW_COUNT_NOTICE}"
+    if unit.counts_people:
+        counting_note = f" {PEOPLE_ONCE_CAVEAT}"
     st.caption(f"{NOISE_TEXT_BY_EXACT[plan.exact]} {CIPHER_TEXT}")
     st.caption(
         f"Protected: {unit.description}. {NEIGHBOURS_TEXT.format(difference_text)}{counting_note}"

@@ -70,7 +70,8 @@ class PublicTable:
     Args:
         name: Of the file.
         names: The headings of its columns, in the file's order.
-        row_count: How many rows it has; None where nobody has counted them.
+        row_count: How many rows it has, or people where these count; None where nobody has
+            counted them.
         unit: Whom the guarantee protects.
         version: That of the table's schema, a random text; widgets are named by it.
         identity: That of the table, a random text; widgets that outlive a change of its schema are
@@ -111,7 +112,7 @@ class PublicTable:
 
     @property
     def n(self) -> int:
-        """Number of rows, before any limit of rows per person.
+        """Number of rows, before any limit of rows per person, or of people where these count.
 
         How many count under the limit is read from the table, so it is not known here. Raises
         WithheldError where nobody has counted the rows.
@@ -122,8 +123,9 @@ class PublicTable:
 
     @property
     def row_count_text(self) -> str:
-        """How many rows there are, in words."""
-        return "rows not counted yet" if self.row_count is None else f"{self.row_count:,} rows"
+        """How many rows there are, or people where these count, in words."""
+        noun = "people" if self.unit.counts_people else "rows"
+        return f"{noun} not counted yet" if self.row_count is None else f"{self.row_count:,} {noun}"
 
     @property
     def is_schema_inferred(self) -> bool:
@@ -142,11 +144,12 @@ def public_table_of(private_table: Table) -> PublicTable:
     The schema is read by itself: whether it serves the table depends on the rows.
     """
     omission_reason = ""
+    public_count = private_table.public_count
     domain = None
     partial_schema = None
     if private_table.is_schema_inferred:
         omission_reason = SCHEMA_LEFT_OUT_TEXT
-    elif private_table.row_count is None:
+    elif public_count is None:
         omission_reason = ROWS_NOT_COUNTED_TEXT
     if not omission_reason and all(
         private_table.names.count(name) == 1 for name in private_table.entries
@@ -156,7 +159,7 @@ def public_table_of(private_table: Table) -> PublicTable:
     return PublicTable(
         name=private_table.name,
         names=private_table.names,
-        row_count=private_table.row_count,
+        row_count=public_count,
         unit=private_table.unit,
         version=private_table.version,
         identity=private_table.identity,

@@ -291,7 +291,7 @@ class Table:
                 domain_from_json(self.schema) if self.domain is None else self.domain
             ).project(names)
             self.encoded_by_columns[names] = (
-                domain.encode(self.unit.bound_contributions(self.frame, names))
+                self.unit.encode(domain, self.frame)
                 if self.large_table is None
                 else rows_from_counts(self.counts, domain, self.unit)
             )
@@ -323,12 +323,13 @@ class Table:
 
     @property
     def n(self) -> int:
-        """How many rows count; of a large table once they were counted."""
+        """How many rows count, or people; of a large table once they were counted."""
         counted = next(iter([*self.counts.values(), *self.encoded_by_columns.values()]), None)
         if counted is not None:
             return counted.n
         if self._limited_row_count is None:
-            self._limited_row_count = len(self.limited_frame)
+            frame = self.limited_frame
+            self._limited_row_count = len(self.unit.one_row_each.bound_contributions(frame))
         return self._limited_row_count
 
     @property
@@ -341,6 +342,17 @@ class Table:
         return self.n if self.counts and self.unit.person is None else None
 
     @property
+    def public_count(self) -> int | None:
+        """The number that is public: of rows, or of people where these count; None if not known.
+
+        Where people count, the number of rows is private.
+        """
+        if not self.unit.counts_people:
+            return self.row_count
+        is_counted = self.large_table is None or self.counts or self.encoded_by_columns
+        return self.n if is_counted else None
+
+    @property
     def row_count_text(self) -> str:
         """How many rows there are, in words."""
         return "rows not counted yet" if self.row_count is None else f"{self.row_count:,} rows"
@@ -349,13 +361,18 @@ class Table:
     def limited_rows_text(self) -> str:
         """Number of rows under the rows-per-person limit, in words; "" if not limited or counted.
 
-        The number uses real data: it is the sum over people of the smaller of their rows and the
-        limit.
+        Where people count, their number. That of rows uses real data: it is the sum over people of
+        the smaller of their rows and the limit.
         """
         if self.unit.person is None or (
             self.large_table is not None and not (self.counts or self.encoded_by_columns)
         ):
             return ""
+        if self.unit.counts_people:
+            return (
+                f"{self.n:,} people, who count once each: at most {self.unit.most_rows} rows of a "
+                "person share one vote"
+            )
         total_text = "" if self.row_count is None else f" of {self.row_count:,}"
         return f"{self.n:,}{total_text} rows kept, at most {self.unit.most_rows} of a person"
 

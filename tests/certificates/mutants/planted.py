@@ -50,6 +50,40 @@ MUTANTS = {
         "sigma * rng.standard_normal()",
         "tests/privacy/test_mechanisms.py::test_additive_noise_is_independent_symmetric_and_new_in_every_cell",
     ),
+    "people weighted by their rows before the limit": (  # contributions not bounded
+        "data/privacy_unit.py",
+        "        votes = self.votes_of_rows(kept_rows)\n",
+        "        people = pd.factorize(frame[self.person])\n"
+        "        rows_of_person = np.bincount(people[0])[people[1].get_indexer(kept_rows[self.person])]\n"
+        "        votes = self.votes_per_unit // rows_of_person\n",
+        "tests/privacy/test_people_once.py::test_a_person_of_many_rows_has_one_vote_too",
+    ),
+    "a vote for each row of a person": (  # contributions not bounded
+        "data/privacy_unit.py",
+        "return self.votes_per_unit // rows_of_person[people]",
+        "return np.full(len(people), self.votes_per_unit)",
+        "tests/privacy/test_people_once.py::test_a_person_of_many_rows_has_one_vote_too",
+    ),
+    "the votes of a chunk as if nothing was left out": (  # contributions not bounded
+        "data/sources/limited_rows_source.py",
+        "votes = self.unit.votes_of_rows(kept_rows)",
+        "votes = np.full(len(kept_rows), self.unit.votes_per_unit)",
+        "tests/privacy/test_people_once.py::test_votes_are_the_same_part_by_part",
+    ),
+    "the rows of a person before the limit": (  # contributions not bounded
+        "data/privacy_unit.py",
+        "kept_rows = self.with_rows_column(kept_rows, votes)",
+        "rows_of_person = frame[self.person].value_counts()\n"
+        "        kept_rows = kept_rows.assign(rows=kept_rows[self.person].map(rows_of_person))\n"
+        "        kept_rows = kept_rows.assign(rows=kept_rows['rows'].clip(upper=2))",
+        "tests/privacy/test_people_once.py::test_the_rows_of_a_person_are_those_that_are_kept",
+    ),
+    "the noise of one vote for a person": (  # the wrong neighbour relation
+        "privacy/curators/curator.py",
+        "plan, rng, group * votes_per_unit)",
+        "plan, rng, group)",
+        "tests/privacy/test_people_once.py::test_noise_covers_a_person_replaced_by_any_other",
+    ),
     "a key that can be guessed": (  # a seed reused between draws
         "privacy/entropy.py",
         "return secrets.token_bytes(KEY_BYTES)",

@@ -36,7 +36,7 @@ def test_the_rows_kept_are_those_in_memory_wherever_chunks_begin(people, rows, m
     frame = pd.DataFrame(
         {"id": who, "a": rng.integers(0, 4, n), "b": rng.integers(0, 3, n), "more": rng.random(n)}
     )
-    source = LimitedRowsSource(InParts(frame, rows=rows), "id", most, DOMAIN.names)
+    source = LimitedRowsSource(InParts(frame, rows=rows), PrivacyUnit("id", most), DOMAIN.names)
     here = DOMAIN.encode(limit_rows(frame, "id", most, DOMAIN.names))
     assert describe_rows(gather(source, DOMAIN, [])) == describe_rows(here)
     assert source.fingerprint(b"k") == InParts(frame).fingerprint(b"k")
@@ -46,7 +46,9 @@ def test_the_rows_kept_are_those_in_memory_wherever_chunks_begin(people, rows, m
 @parametrize("who", [list("xyx"), ["17", "x", "17.0"], ["", "x", "NA"], list("xyzwy")])
 def test_people_whose_rows_stand_apart_are_refused(rows, who):
     source = LimitedRowsSource(
-        InParts(pd.DataFrame({"id": who, "a": 0, "b": 0}), rows=rows), "id", 2, DOMAIN.names
+        InParts(pd.DataFrame({"id": who, "a": 0, "b": 0}), rows=rows),
+        PrivacyUnit("id", 2),
+        DOMAIN.names,
     )
     with expect_error("the rows of some value of 'id' are far apart"):
         gather(source, DOMAIN, [])
@@ -56,9 +58,13 @@ def test_a_person_without_end_a_missing_column_and_a_database_are_refused(monkey
     monkeypatch.setattr("dpcore.data.sources.limited_rows_source.MAX_ROWS_PER_PERSON", 3)
     frame = pd.DataFrame({"id": "x", "a": [0] * 9, "b": 0})
     with expect_error("more than 3 rows name one person"):
-        gather(LimitedRowsSource(InParts(frame, rows=2), "id", 2, DOMAIN.names), DOMAIN, [])
+        gather(
+            LimitedRowsSource(InParts(frame, rows=2), PrivacyUnit("id", 2), DOMAIN.names),
+            DOMAIN,
+            [],
+        )
     with expect_error("has no column 'who'"):
-        gather(LimitedRowsSource(InParts(frame), "who", 2, DOMAIN.names), DOMAIN, [])
+        gather(LimitedRowsSource(InParts(frame), PrivacyUnit("who", 2), DOMAIN.names), DOMAIN, [])
     database = type("Other", (), {"name": "a database"})()
     with expect_error("limited in files and in memory only, not in a database"):
         limit_source(database, PrivacyUnit("id", 2), DOMAIN.names)

@@ -72,9 +72,11 @@ def made(tmp_path_factory):
             }
         },
     )
-    person = ["--person=id", "--most-rows=3", "--neutralize"]
+    person = ["--person=id", "--most-rows=3", "--count=rows", "--neutralize"]
     path = {"table": str(place / "p.csv"), "schema": place / "p.json"}
     released(place, "person", "residual", *person, ledger="person", total=("3", "1e-6"), **path)
+    once = ["--person=id", "--most-rows=3"]
+    released(place, "people", "residual", *once, ledger="people", total=("3", "1e-6"), **path)
     write_json(
         place / "m.json",
         {"columns": {"sex": categorical("f", "m"), "pay": private("numeric", bins=4)}},
@@ -84,7 +86,7 @@ def made(tmp_path_factory):
     return place
 
 
-KINDS = ("second", "pure", "draws", "person", "measured")
+KINDS = ("second", "pure", "draws", "person", "people", "measured")
 
 
 def relinked(folder, account, facts):

@@ -271,7 +271,7 @@ def test_every_deviation_on_the_card_follows_from_the_numbers_of_the_proof(
     pd.DataFrame(frame).to_csv(tmp_path / "t.csv", index=False)
     columns = {"sex": categorical("F", "M"), "old": categorical("n", "y")}
     write_json(tmp_path / "s.json", {"columns": columns})
-    person = ["--person=id", f"--most-rows={rows_each}"] if rows_each > 1 else []
+    person = ["--person=id", f"--most-rows={rows_each}", "--count=rows"] if rows_each > 1 else []
     paths = {
         "schema": tmp_path / "s.json",
         "ledger": tmp_path / "l",
