@@ -3,6 +3,7 @@
 import streamlit as st
 
 from pages._ui.ask import opened_release
+from pages._ui.components import show_refusals
 from pages._ui.released.downloads import draw_release_downloads, draw_release_summary
 from pages._ui.released.released_views import QUESTIONS_TAB, draw_released_views
 
@@ -16,6 +17,7 @@ with verdict_column:
         st.stop()
     opened_release.draw_verdict(received)
 if received.is_sound:
-    draw_release_summary(received.files)
-    draw_released_views(received.files, QUESTIONS_TAB)
+    with show_refusals():  # what its owner signed may still contradict itself
+        draw_release_summary(received.files)
+        draw_released_views(received.files, QUESTIONS_TAB)
     draw_release_downloads(received.files)
