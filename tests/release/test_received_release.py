@@ -152,6 +152,15 @@ def test_a_check_without_an_end_is_ended(folder, monkeypatch):
         receive_release(partial(copy_folder, folder))
 
 
+def test_the_verifier_is_not_told_of_this_server_s_secrets(folder, monkeypatch):
+    monkeypatch.setenv("DPCORE_LEDGER_KEY", "secret")
+    program = "import os; print('ok   files:', *os.environ)"
+    monkeypatch.setattr(received_release, "VERIFIER_SOURCE", program)
+    received = receive_release(partial(copy_folder, folder))
+    assert "PATH" in received.checks[0].finding
+    assert "DPCORE" not in received.checks[0].finding
+
+
 @parametrize(
     "program",
     [
