@@ -267,7 +267,7 @@ def test_a_file_that_changes_is_refused_and_forgetting_lets_go(parts, app):
     assert "has changed since it was read first" in error_text(app)
     assert counting_job.RETRY_LABEL in button_labels(app)
     click_and_wait(app, "Forget my table")
-    assert not session(app).resources
+    assert {*session(app).resources} == {"experiment", "project"}, "what Share draws anew"
     assert not table(app).uploaded
 
 
