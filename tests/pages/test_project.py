@@ -135,6 +135,8 @@ def test_what_was_guessed_or_read_off_stays_so_in_a_project():
         assert other.schema == mine.schema
         assert other.origins == mine.origins
         assert other.is_schema_inferred
+        assert other.kinds_confirmed == mine.kinds_confirmed
+        assert other.has_data_entries == mine.has_data_entries
         other.confirm_kinds()
         mine.confirm_kinds()
         assert other.is_schema_inferred == mine.is_schema_inferred
