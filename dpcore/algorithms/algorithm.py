@@ -100,11 +100,9 @@ def rounds_param(
     return parameter_field(None, doc, symbol="T", low=1, high=100_000, log=True, auto=auto)
 
 
-def model_cells_param(
-    tree_limit_text: str = "up to 300,000 in the cliques of a tree, by n and the budget",
-) -> Any:
+def model_cells_param(limit_text: str = "300,000") -> Any:
     """Return the parameter that limits how many numbers a model may hold."""
-    auto = f"10⁷ where all combinations can be listed, else {tree_limit_text}"
+    auto = f"by n and the budget, up to {limit_text}: all combinations, else the cliques of a tree"
     return parameter_field(
         None, "numbers that the model may hold", low=1, high=100_000_000, log=True, auto=auto
     )

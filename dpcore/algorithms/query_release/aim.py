@@ -53,6 +53,7 @@ from .shared.clique_selection import (
     exclusion_penalties,
     expected_abs_noise,
     lists_all_cells,
+    model_cell_limit,
 )
 from .shared.maximum_entropy_fit import staged_fit
 
@@ -111,7 +112,8 @@ class AIM(Algorithm):
         tables = require_marginals(problem.workload, "aim")
         n = problem.effective_n
         cell_limit = Setting("cells", problem.domain.size, "all there are")
-        if not lists_all_cells(problem, self.cells):
+        max_listed_cells = model_cell_limit(problem, budget, self.cells, is_stepwise=True)
+        if not lists_all_cells(problem, max_listed_cells):
             cell_limit = choose_tree_cell_limit(candidate_tables(tables), n, budget, self.cells)
         d = len(queried_columns(tables))
         rounds = self.choose_default(
@@ -147,9 +149,9 @@ class AIM(Algorithm):
     def steps(self, problem: QueryRelease, plan: Plan, curator: TableCurator, rng: Rng) -> Steps:
         """Yield steps: the 1-way tables first, then one selection and one measurement each."""
         tables = require_marginals(problem.workload, "aim")
-        measured = _MeasuredCandidates(
-            problem, tables, plan["cells"], lists_all=lists_all_cells(problem, self.cells)
-        )
+        max_listed_cells = model_cell_limit(problem, plan.budget, self.cells, is_stepwise=True)
+        lists_all = lists_all_cells(problem, max_listed_cells)
+        measured = _MeasuredCandidates(problem, tables, plan["cells"], lists_all=lists_all)
         one_way_indices = measured.one_way_indices
         cost = plan["first"]
         remaining_cost = cost * (MEASUREMENT_SHARE * len(one_way_indices) + plan["rounds"] - 1)

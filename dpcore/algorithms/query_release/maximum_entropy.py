@@ -43,7 +43,9 @@ from ..algorithm import Algorithm, Step, model_cells_param
 from ..marginal_shares import one_way_marginals, queried_columns, require_marginals
 from ..noisy_tables import MIN_STDDEV
 from .shared.clique_selection import (
+    MIN_MODEL_CELLS,
     find_public_model,
+    model_cell_limit,
     plan_table_selection,
 )
 from .shared.maximum_entropy_fit import CONVERGED_GRADIENT, fit_stages, staged_fit
@@ -51,9 +53,10 @@ from .shared.tree_measurement import choose_tree_and_measure
 
 # factor on alpha where a tree was chosen: each of its fewer tables carries more information
 CHOSEN_TREE_ALPHA_FACTOR = 0.35
-# gradient at which the fit to a chosen tree ends, in standard deviations of the noise: from here on
-# the mean L1 of two wide tables stayed the same to four digits, for 40 % more iterations
-CHOSEN_TREE_CONVERGED_GRADIENT = 0.05
+# gradient at which the fit of a model of more than MIN_MODEL_CELLS ends, in standard deviations of
+# the noise: from here on the mean L1 of two wide tables stayed the same to four digits, for 40 %
+# more iterations
+LARGE_MODEL_CONVERGED_GRADIENT = 0.05
 ALPHA_REASON = "in units of μ·n, so that the prior weighs alike at every ε"
 
 
@@ -81,7 +84,7 @@ class GaussianMaxEnt(Algorithm):
         high=20,
         log=True,
     )
-    cells: int | None = model_cells_param("10⁶ in the cliques of a tree")
+    cells: int | None = model_cells_param("3,000,000")
     rounds: int = parameter_field(
         200,
         "iterations of the fit at the most, per stage",
@@ -98,7 +101,7 @@ class GaussianMaxEnt(Algorithm):
 
         Where tables are chosen, of the planned events of `plan_table_selection`.
         """
-        measured_workload, model = self._workload_and_model(problem)
+        measured_workload, model = self._workload_and_model(problem, budget)
         stages = 2 if model is None else len(fit_stages(measured_workload))
         iteration_limit = Setting(
             "iterations", self.rounds * stages, f"at most {self.rounds} in each of {stages} stages"
@@ -141,7 +144,7 @@ class GaussianMaxEnt(Algorithm):
         As measured and published. None where the answers asked follow from others that are measured
         in their place, or some of them only.
         """
-        measured_workload, model = self._workload_and_model(problem)
+        measured_workload, model = self._workload_and_model(problem, plan.budget)
         return (
             plan["sigma"] if model is not None and measured_workload is problem.workload else None
         )
@@ -150,11 +153,9 @@ class GaussianMaxEnt(Algorithm):
         self, problem: QueryRelease, plan: Plan, curator: TableCurator, rng: Rng
     ) -> Iterator[Step]:
         """Yield steps of one iteration of the fit each; the first one uses the whole budget."""
-        measured_workload, model = self._workload_and_model(problem)
+        measured_workload, model = self._workload_and_model(problem, plan.budget)
         is_tree_chosen = model is None
-        converged_gradient = CONVERGED_GRADIENT
         if model is None:
-            converged_gradient = CHOSEN_TREE_CONVERGED_GRADIENT
             tables = require_marginals(problem.workload, "gaussian_maxent")
             noisy_tables, model = choose_tree_and_measure(
                 tables, problem.effective_n, plan, curator, problem.log_start
@@ -167,6 +168,7 @@ class GaussianMaxEnt(Algorithm):
             stddev = np.full(len(m.values), max(m.stddev, MIN_STDDEV))
             noisy_answers = NoisyAnswers(measured_workload, m.values, stddev)
             weight = plan["alpha"] * spend.mu * problem.effective_n
+        is_large = model.size > MIN_MODEL_CELLS
         start = problem.log_start
         iterates = staged_fit(
             noisy_answers,
@@ -175,7 +177,7 @@ class GaussianMaxEnt(Algorithm):
             model,
             start,
             weigh_by_signal=not is_tree_chosen,
-            converged_gradient=converged_gradient,
+            converged_gradient=LARGE_MODEL_CONVERGED_GRADIENT if is_large else CONVERGED_GRADIENT,
         )  # type: ignore[arg-type]
         released_iterates = (
             iterates if isinstance(model, ListedCellsModel) else first_and_last_of_stages(iterates)
@@ -184,11 +186,12 @@ class GaussianMaxEnt(Algorithm):
             yield Step(t, model.release(D), note)
 
     def _workload_and_model(
-        self, problem: QueryRelease
+        self, problem: QueryRelease, budget: Budget
     ) -> tuple[Workload, JunctionTreeModel | None]:
         """Return the workload to measure, and the model for it; see `find_public_model`."""
         measured_workload = _measured_workload(problem.workload)
-        return measured_workload, find_public_model(problem, measured_workload, self.cells)
+        limit = model_cell_limit(problem, budget, self.cells, is_stepwise=False)
+        return measured_workload, find_public_model(problem, measured_workload, limit)
 
 
 def first_and_last_of_stages(iterates: Iterator[tuple[Array, str]]) -> Iterator[tuple[Array, str]]:

@@ -41,7 +41,7 @@ from ...privacy.accounting import (
 from ...privacy.curators.table_curator import TableCurator
 from ...privacy.measurement import noise_scale
 from ...privacy.statistics import Answers, CellAnswers
-from ...problems import QueryRelease, query_text
+from ...problems import MAX_ENUMERABLE_CELLS, QueryRelease, query_text
 from ...queries import Explicit, Marginals, Workload
 from ..algorithm import Algorithm, Step, Steps, model_cells_param
 from ..marginal_shares import require_marginals
@@ -110,13 +110,18 @@ class DPAM(Algorithm):
 
     graphical = True
 
+    @property
+    def _max_cells(self) -> int | None:
+        """The cells given; else, where noise is drawn on all of them, all that can be listed."""
+        return self.cells if self.noise == "reused" else self.cells or MAX_ENUMERABLE_CELLS
+
     def plan(self, problem: QueryRelease, budget: Budget) -> Plan:
         """Return a plan of one Gaussian measurement, or of T equal ones.
 
         T and α follow unless given.
         """
         full_spend = gaussian_spend(budget)
-        setup = plan_model_setup(problem, budget, self.cells, "dpam")
+        setup = plan_model_setup(problem, budget, self._max_cells, "dpam")
         if self.noise != "reused" and not setup.lists_all_cells:
             raise InputError(
                 f"noise={self.noise} is drawn on all combinations, which cannot be listed; "
@@ -227,7 +232,7 @@ class DPAM(Algorithm):
 
     def steps(self, problem: QueryRelease, plan: Plan, curator: TableCurator, rng: Rng) -> Steps:
         """Yield steps of one round each; with reused noise the first one uses the whole budget."""
-        state = initial_model(problem, plan, curator, self.cells)
+        state = initial_model(problem, plan, curator, self._max_cells)
         spend = plan.spend_of("measure")
         if self.noise == "reused":
             statistic, _, _ = _choose_statistic(state.workload.measured_workload)

@@ -34,7 +34,7 @@ from ...privacy.measurement import Measurement, noise_stddev
 from ...privacy.noise_grid import grid_step, round_weights_to_grid
 from ...privacy.noisy_answers import NoisyAnswers
 from ...privacy.statistics import Residuals
-from ...problems import QueryRelease
+from ...problems import MAX_ENUMERABLE_CELLS, QueryRelease
 from ...queries import Marginals
 from ...queries.residual_spaces import cached_residual_spaces, subtract_axis_means
 from ..algorithm import Algorithm, Step, Steps
@@ -174,7 +174,7 @@ def require_fit_model(problem: QueryRelease, tables: Marginals) -> JunctionTreeM
 
     Raises InputError where cells are too many and no tree over all tables is small.
     """
-    model = find_public_model(problem, tables, None)
+    model = find_public_model(problem, tables, MAX_ENUMERABLE_CELLS)
     if model is None:
         raise InputError(
             "these tables fit no distribution that could be held; their unbiased answers need none"

@@ -38,7 +38,7 @@ from ....privacy.accounting import (
 from ....privacy.curators.table_curator import TableCurator
 from ....privacy.noisy_answers import NoisyAnswers
 from ....privacy.statistics import SomeAnswers, TableErrors, WeightedTables
-from ....problems import MAX_ENUMERABLE_CELLS, PublicStart, QueryRelease
+from ....problems import PublicStart, QueryRelease
 from ....queries import Marginals, Workload
 from ....queries.marginals import nonempty_subsets
 from ...marginal_shares import (
@@ -61,13 +61,16 @@ MAX_BATCHES = 6  # batches of draws
 BATCH_MEASUREMENT_SHARE = 0.2  # share of the rest that measures the tables of all batches
 BATCH_PRIOR_WEIGHT = 0.4  # of the fit between batches, in units of n √Σμ²
 MAX_BATCH_FIT_ITERATIONS = 40  # of the fit between batches
-MAX_PUBLIC_TREE_CELLS = 1_000_000  # cells of a tree that is chosen by public sizes
 TREE_CELLS_PER_SIGNAL = 200  # cells of a tree that is chosen by noisy tables, for each n√ρ
 TREE_CELLS_RANGE = (10_000, 3_000_000)  # range of these
 # tables asked times cells of a tree that is chosen, as each table may be summed out of all
 MAX_TABLE_SUM_WORK = 2_500_000_000
 # range of a tree's cells where the model is fitted anew after every table
 STEPWISE_TREE_CELLS_RANGE = (10_000, 300_000)
+# cells that are listed, or held by a tree over all tables, whatever n and the budget, where the
+# model is fitted once or stepwise: so few take no longer than the choice of a tree from 1,000 rows
+MIN_MODEL_CELLS = 300_000
+STEPWISE_MIN_MODEL_CELLS = 100_000
 MAX_WEIGHED_TABLES = 2_000  # tables that are weighed anew in every round, or tried in a tree
 # scales of the noise on scores by which a table without room is behind all others
 EXCLUSION_NOISE_SCALES = 100.0
@@ -88,15 +91,41 @@ MAX_TRIM_L1_LOSS = 0.3  # L1 that a pair may lose for its cells, were they all t
 MAX_TRIM_NOISE = 0.005
 
 
+def model_cell_limit(
+    problem: QueryRelease,
+    budget: Budget,
+    max_cells: int | None,
+    *,
+    is_stepwise: bool,
+) -> int:
+    """Return how many cells a model may hold that answers all tables asked.
+
+    `max_cells`, or as many as the tree would have that is chosen in its place: time and memory go
+    with the cells, so that a table with fewer columns or bins, of which all cells are listed, is no
+    more work than the one before. A few are always allowed. `is_stepwise`: whether the model is
+    fitted anew after every table.
+    """
+    if max_cells:
+        return max_cells
+    allowed_range = STEPWISE_TREE_CELLS_RANGE if is_stepwise else TREE_CELLS_RANGE
+    min_cells = STEPWISE_MIN_MODEL_CELLS if is_stepwise else MIN_MODEL_CELLS
+    return max(min_cells, default_tree_cells(problem.effective_n, budget, allowed_range))
+
+
+def default_tree_cells(n: float, budget: Budget, allowed_range: tuple[int, int]) -> int:
+    """Return how many cells a chosen tree may hold: by n√ρ within a range."""
+    low, high = allowed_range
+    return round(min(max(TREE_CELLS_PER_SIGNAL * n * math.sqrt(budget.rho), low), high))
+
+
 def find_public_model(
-    problem: QueryRelease, measured_workload: Workload, max_cells: int | None
+    problem: QueryRelease, measured_workload: Workload, max_cells: int
 ) -> JunctionTreeModel | None:
     """Return the model of all cells, else a small junction tree, else None.
 
-    All cells if they are at most `max_cells` (10⁷ by default). None where such a tree would hold
-    more than `max_cells` cells (10⁶ by default): then tables must be chosen. Decided by public
-    sizes. Raises InputError where queries are not read off tables: that needs all cells, as a
-    listed start does.
+    All cells if they are at most `max_cells`. None where such a tree would hold more than
+    `max_cells` cells: then tables must be chosen. Decided by public sizes. Raises InputError where
+    queries are not read off tables: that needs all cells, as a listed start does.
     """
     domain = problem.domain
     tables = measured_workload.base
@@ -105,7 +134,7 @@ def find_public_model(
     if tables is None or lists_all_cells(problem, max_cells):
         return ListedCellsModel(domain)
     # single columns always fit
-    max_tree_cells = max(max_cells or MAX_PUBLIC_TREE_CELLS, constraint_junction_tree(domain).cells)
+    max_tree_cells = max(max_cells, constraint_junction_tree(domain).cells)
     if min_junction_tree_cells(domain.shape, tables.axes) > max_tree_cells:
         return None
     junction = build_junction_tree(domain.shape, [*tables.axes, *domain.allowed_tables])
@@ -122,8 +151,8 @@ def column_pairs_in_tables(tables: Marginals) -> Marginals:
 class CliqueBudget:
     """The model of the tables measured so far, and the candidates that still fit beside them.
 
-    Any, where all cells are listed (at most `max_cells`, 10⁷ by default). Else those that leave the
-    junction tree over all measured tables with at most `max_cells` cells; what had no room once
+    Any, where all cells are listed. Else those that leave the junction tree over all measured
+    tables with at most `max_cells` cells; what had no room once
     never gets any. By public sizes and by which tables were measured, which a plan or a released
     choice decides.
     """
@@ -197,23 +226,20 @@ def choose_tree_cell_limit(
         return Setting("cells", max(max_cells, one_way_cells), "given, or what single columns take")
     low, high = allowed_range
     high = max(low, min(high, MAX_TABLE_SUM_WORK // len(tables.tables)))
-    default_cells = round(min(max(TREE_CELLS_PER_SIGNAL * n * math.sqrt(budget.rho), low), high))
     return Setting(
         "cells",
-        max(default_cells, one_way_cells),
+        max(default_tree_cells(n, budget, (low, high)), one_way_cells),
         f"of all cliques together: {TREE_CELLS_PER_SIGNAL} n√ρ, within {low:,}..{high:,}",
     )
 
 
-def lists_all_cells(problem: QueryRelease, max_cells: int | None) -> bool:
+def lists_all_cells(problem: QueryRelease, max_cells: int) -> bool:
     """Return whether a model lists all cells.
 
-    At most `max_cells`, 10⁷ by default, of them, or a listed public start. Raises InputError where
-    such a start has too many.
+    At most `max_cells` of them, or a listed public start. Raises InputError where they are too many
+    for any.
     """
-    if problem.domain.size <= (max_cells or MAX_ENUMERABLE_CELLS) or isinstance(
-        problem.start, Array
-    ):
+    if problem.domain.size <= max_cells or isinstance(problem.start, Array):
         problem.require_enumerable()
         return True
     return False

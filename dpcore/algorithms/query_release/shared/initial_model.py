@@ -35,6 +35,7 @@ from .clique_selection import (
     choose_tree,
     choose_tree_cell_limit,
     find_public_model,
+    model_cell_limit,
     pair_draw_settings,
     plan_pair_selection,
     tables_inside_cliques,
@@ -106,7 +107,8 @@ def plan_model_setup(
     of ρ, or of ε at δ = 0, as `gaussian_maxent` has them, and what is left adds up with them.
     Raises InputError where queries are not read off tables, or the tables have too many cells.
     """
-    model = find_public_model(problem, problem.workload, max_cells)
+    limit = model_cell_limit(problem, budget, max_cells, is_stepwise=True)
+    model = find_public_model(problem, problem.workload, limit)
     if model is not None:
         lists_all_cells = isinstance(model, ListedCellsModel)
         cells_note = (
@@ -168,7 +170,8 @@ def initial_model(
     and the public start or the product of the noisy 1-way tables. All of it depends on released
     values only. Queries outside the tree are answered by what it says of their columns.
     """
-    model = find_public_model(problem, problem.workload, max_cells)
+    limit = model_cell_limit(problem, plan.budget, max_cells, is_stepwise=True)
+    model = find_public_model(problem, problem.workload, limit)
     if model is not None:
         start = problem.log_start
         return ModelState(
