@@ -93,8 +93,10 @@ def draw_block(rows: Rows, count: int, seed: int) -> tuple[Rows, Rows | None]:
     if count >= rows.n:
         return rows, None
     rng = np.random.default_rng(seed)
-    rest, block = split_held_out(rows, count, rng)
-    return block, (split_held_out(rest, count, rng)[1] if rest.n > count else None)
+    others, block = split_held_out(rows, count, rng)
+    if others.n <= count:
+        return block, None
+    return block, split_held_out(others, count, rng)[1]
 
 
 def marginal_tables(workload: Workload) -> Marginals:

@@ -173,10 +173,10 @@ class _Attack:
             options={"time_limit": max(min(SOLVE_SECONDS, self.remaining_seconds), 0.01)},
         )
         if result.x is not None:
-            found = np.zeros(len(self.possible), dtype=np.int64)
-            found[self.cells] = np.rint(result.x).astype(np.int64)
-            if self.tables.is_consistent(found):
-                self.possible = np.minimum(self.possible, found)
+            whole_table = np.zeros(len(self.possible), dtype=np.int64)
+            whole_table[self.cells] = np.rint(result.x).astype(np.int64)
+            if self.tables.is_consistent(whole_table):
+                self.possible = np.minimum(self.possible, whole_table)
         bound = result.mip_dual_bound
         return 0 if bound is None else math.ceil(bound - WHOLE_TOLERANCE)
 

@@ -81,8 +81,11 @@ def draw_lesson() -> None:
         )
         _, counts = company_sums()
         is_hidden = hidden_counts()
-        shown = [HIDDEN_MARK if h else str(c) for c, h in zip(counts, is_hidden, strict=True)]
-        st.markdown(_tables_markdown(shown))
+        count_texts = [
+            HIDDEN_MARK if hidden else str(count)
+            for count, hidden in zip(counts, is_hidden, strict=True)
+        ]
+        st.markdown(_tables_markdown(count_texts))
         st.caption("A family owns the large bakery and the small garage.")
         guess = st.number_input(
             f"How many people of the {COMPANIES[HIDDEN_COMPANY]} are ill?",
@@ -128,14 +131,14 @@ def _draw_rounding() -> None:
     )
 
 
-def _tables_markdown(shown: Sequence[str]) -> str:
+def _tables_markdown(count_texts: Sequence[str]) -> str:
     """Return the five tables, one a line, with these counts."""
     lines = ["| table | counts |", "|---|---|"]
     position = 0
     for name, counts in TABLES.items():
         texts = []
         for label in counts:
-            texts.append(f"{label} **{shown[position]}**")
+            texts.append(f"{label} **{count_texts[position]}**")
             position += 1
         lines.append(f"| {name} | {' · '.join(texts)} |")
     return "\n".join(lines)
