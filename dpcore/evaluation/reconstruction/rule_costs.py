@@ -3,7 +3,7 @@
 Everything here compares with the real rows: not for publishing.
 """
 
-from itertools import permutations
+from itertools import chain, combinations, permutations
 from typing import Any
 
 import numpy as np
@@ -73,7 +73,7 @@ def pair_comparison(asked_tables: AskedTables, real: Array, answers: Array) -> C
     """
     pairs: dict[tuple[int, ...], tuple[Array, Array]] = {}
     for axes, shape, table in asked_tables.tables.layout:
-        for pair in ((a, b) for a in axes for b in axes if a < b):
+        for pair in combinations(axes, 2):
             if pair not in pairs:
                 pairs[pair] = (
                     sum_to_axes(real[table].reshape(shape), axes, pair).ravel(),
@@ -92,7 +92,7 @@ def group_costs(pairs: Comparison, n: int) -> tuple[GroupCost, ...]:
     """Return the error about each value of each column of some pairs, small groups first."""
     groups = []
     workload: Any = pairs.workload
-    for axis in sorted({axis for axes in workload.axes for axis in axes}):
+    for axis in sorted(set(chain.from_iterable(workload.axes))):
         name = workload.domain.names[axis]
         errors = subgroup_errors(pairs, name)
         for label, share, error in zip(errors.labels, errors.share, errors.error, strict=True):

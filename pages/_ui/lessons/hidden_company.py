@@ -1,6 +1,7 @@
 """Seventh lesson: a hidden number is found by hand from five tables, and what rounding changes."""
 
 from collections.abc import Sequence
+from itertools import chain
 
 import numpy as np
 import streamlit as st
@@ -30,7 +31,7 @@ REMEMBER = "A hidden number stays hidden only as long as no other table gives it
 
 def company_sums() -> tuple[np.ndarray, np.ndarray]:
     """Return which companies each published count adds up (p, 4), and the true counts (p,)."""
-    parts = [companies for counts in TABLES.values() for companies in counts.values()]
+    parts = list(chain.from_iterable(counts.values() for counts in TABLES.values()))
     incidence = np.zeros((len(parts), len(COMPANIES)), dtype=np.int64)
     for number, companies in enumerate(parts):
         incidence[number, list(companies)] = 1
