@@ -116,7 +116,7 @@ def execute(args: Namespace) -> None:
     if rows.votes_per_unit > 1:
         raise InputError(f"{task.table}: single rows are attacked; say --count rows")
     block, other = _choose_block(args, problem.domain, rows)
-    asked_tables = AskedTables.of(workload, block)
+    asked_tables = AskedTables.of(workload, block, problem.group)
     outcome = _attack_with_progress(args, asked_tables, rule, other)
     curve = private_curve(asked_tables, block, args.delta)
     counterpart = private_counterpart(asked_tables, curve, outcome.costs.misplaced, args.delta)

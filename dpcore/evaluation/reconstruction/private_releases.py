@@ -57,7 +57,7 @@ def private_curve(
 ) -> tuple[PrivatePoint, ...]:
     """Return the best private release at each ε, by the mean share of rows in a wrong cell."""
     points = []
-    problem = QueryRelease(asked_tables.tables, rows.n)
+    problem = asked_tables.problem
     for number, epsilon in enumerate(sorted(epsilons)):
         progress(number, len(epsilons))
         candidates = []
@@ -111,8 +111,7 @@ def private_counterpart(
     if epsilon is None:
         return None
     algorithm = next(point.algorithm for point in curve if point.epsilon >= epsilon)
-    problem = QueryRelease(asked_tables.tables, asked_tables.n)
-    max_guess = guess_bound(problem, algorithm, Budget(epsilon, delta))
+    max_guess = guess_bound(asked_tables.problem, algorithm, Budget(epsilon, delta))
     return PrivateCounterpart(epsilon=epsilon, max_guess=max_guess)
 
 

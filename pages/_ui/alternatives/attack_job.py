@@ -71,13 +71,16 @@ class AttackResult:
         return cls(outcomes=outcomes, curve=tuple(curve))
 
 
-def make_task(domain: Domain, rows: Rows, settings: AttackSettings) -> AttackTask:
+def make_task(
+    domain: Domain, rows: Rows, settings: AttackSettings, rows_per_person: int = 1
+) -> AttackTask:
     """Return what is attacked: the rows of the group, or some of them, and their tables.
 
     Args:
         domain: All columns of the rows.
         rows: Of the whole table.
         settings: What a person chose.
+        rows_per_person: How many rows a person can have; a private release protects all of them.
 
     """
     group_rows = rows
@@ -87,7 +90,8 @@ def make_task(domain: Domain, rows: Rows, settings: AttackSettings) -> AttackTas
     projected_domain = domain.project(settings.columns)
     axes = list(domain.axes(settings.columns))
     projected = project_rows(projected_domain, block, axes)
-    asked_tables = AskedTables.of(Marginals.all(projected_domain, settings.ways), projected)
+    workload = Marginals.all(projected_domain, settings.ways)
+    asked_tables = AskedTables.of(workload, projected, rows_per_person)
     other_counts = None
     if other is not None:
         other_counts = counts_of_rows(projected_domain, project_rows(projected_domain, other, axes))
@@ -140,7 +144,7 @@ def table_task(table: Table, domain: Domain, settings: AttackSettings) -> Attack
     return session().memoize(
         "attacked-tables",
         (*key, settings.people),
-        lambda: make_task(domain, _single_rows(table, domain), settings),
+        lambda: make_task(domain, _single_rows(table, domain), settings, table.unit.most_rows),
     )
 
 
