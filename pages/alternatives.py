@@ -34,18 +34,18 @@ with show_refusals():
     if result is None:
         st.stop()
     session().mark_viewed(table)
-    found = results_view.compare_with_noise(table, task, result, settings, budget)
+    alternatives = results_view.compare_with_noise(table, task, result, settings, budget)
 
 picture_container = st.container(key="picture")
-shown = results_view.choose_rule(result)
+selected = results_view.choose_rule(result)
 with picture_container:
-    results_view.draw_picture(found, shown)
+    results_view.draw_picture(alternatives, selected)
 draw_tabs(
     "alternatives-details",
     {
-        "Rules": lambda: results_view.draw_rules(found),
-        "Costs": lambda: results_view.draw_costs(found, shown),
-        "Limits": lambda: results_view.draw_limits(found),
-        "Report": lambda: attack_report.draw_download(table, found),
+        "Rules": lambda: results_view.draw_rules(alternatives),
+        "Costs": lambda: results_view.draw_costs(alternatives, selected),
+        "Limits": lambda: results_view.draw_limits(alternatives),
+        "Report": lambda: attack_report.draw_download(table, alternatives),
     },
 )

@@ -137,7 +137,7 @@ def test_the_report_is_one_table_of_all_rules_with_what_they_do_not_say(page):
         task=task,
         result=result,
         counterparts=dict.fromkeys(attack_settings.DEFAULT_RULES),
-        chosen=result.curve[2],
+        at_slider=result.curve[2],
         unit="people",
     )
     text = attack_report.render_report(table, found)

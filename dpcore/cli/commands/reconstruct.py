@@ -116,18 +116,18 @@ def execute(args: Namespace) -> None:
     if rows.votes_per_unit > 1:
         raise InputError(f"{task.table}: single rows are attacked; say --count rows")
     block, other = _choose_block(args, problem.domain, rows)
-    asked = AskedTables.of(workload, block)
-    outcome = _attack_with_progress(args, asked, rule, other)
-    curve = private_curve(asked, block, args.delta)
-    counterpart = private_counterpart(asked, curve, outcome.costs.misplaced, args.delta)
+    asked_tables = AskedTables.of(workload, block, problem.group)
+    outcome = _attack_with_progress(args, asked_tables, rule, other)
+    curve = private_curve(asked_tables, block, args.delta)
+    counterpart = private_counterpart(asked_tables, curve, outcome.costs.misplaced, args.delta)
     private = None
     if counterpart is not None:
         private = {"epsilon": counterpart.epsilon, "max_guess": counterpart.max_guess}
     document: Json = outcome.to_json() | {
-        "n": asked.n,
-        "rows_not_attacked": rows.n - asked.n,
-        "cells": asked.domain.size,
-        "queries": asked.tables.m,
+        "n": asked_tables.n,
+        "rows_not_attacked": rows.n - asked_tables.n,
+        "cells": asked_tables.domain.size,
+        "queries": asked_tables.tables.m,
         "delta": args.delta,
         "private_at_equal_error": private,
         "tag": Provenance.REAL_DATA,
@@ -135,7 +135,7 @@ def execute(args: Namespace) -> None:
     write_json(args.json, document)
     _print_outcome(document)
     unit = unit_noun(problem.group)
-    print(comparison_sentences(outcome, asked.n, unit, counterpart))
+    print(comparison_sentences(outcome, asked_tables.n, unit, counterpart))
 
 
 def rule_from_arguments(args: Namespace) -> DisclosureRule:
@@ -168,7 +168,7 @@ def _choose_block(args: Namespace, domain: Domain, rows: Rows) -> tuple[Rows, Ro
 
 
 def _attack_with_progress(
-    args: Namespace, asked: AskedTables, rule: DisclosureRule, other: Rows | None
+    args: Namespace, asked_tables: AskedTables, rule: DisclosureRule, other: Rows | None
 ) -> RuleOutcome:
     """Return what came of the attack; progress goes to stderr."""
     line = ProgressLine()
@@ -178,9 +178,9 @@ def _attack_with_progress(
 
     other_counts = None
     if other is not None:
-        other_counts = counts_of_rows(asked.domain, other)
+        other_counts = counts_of_rows(asked_tables.domain, other)
     outcome = attack_rule(
-        asked,
+        asked_tables,
         rule,
         seed=args.seed,
         max_seconds=args.seconds,

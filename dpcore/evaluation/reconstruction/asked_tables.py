@@ -5,6 +5,7 @@ from scipy.sparse import csr_array, vstack
 
 from ...core.errors import InputError, require_two_rows
 from ...core.types import Array, Axes, frozen
+from ...problems import QueryRelease
 from ...queries import Marginals, Workload
 from ...schema.domain import Domain, Rows
 from ..error_diagnosis import split_held_out
@@ -23,15 +24,17 @@ class AskedTables:
         tables: The tables that are asked.
         counts: The number of rows in each combination (k,), whole numbers.
         incidence: Which combinations (k) each cell of a table (m) adds up, as 0 and 1.
+        rows_per_person: How many rows a person can have, whom a private release protects.
 
     """
 
     tables: Marginals
     counts: Array
     incidence: csr_array
+    rows_per_person: int = 1
 
     @classmethod
-    def of(cls, workload: Workload, rows: Rows) -> "AskedTables":
+    def of(cls, workload: Workload, rows: Rows, rows_per_person: int = 1) -> "AskedTables":
         """Return the tables of a workload with the counts of some rows.
 
         Raises:
@@ -47,12 +50,18 @@ class AskedTables:
                 "choose a group, such as one small area"
             )
         domain = tables.domain
-        return cls(tables, counts_of_rows(domain, rows), table_incidence(domain, tables.axes))
+        counts = counts_of_rows(domain, rows)
+        return cls(tables, counts, table_incidence(domain, tables.axes), rows_per_person)
 
     @property
     def domain(self) -> Domain:
         """The columns of the tables."""
         return self.tables.domain
+
+    @property
+    def problem(self) -> QueryRelease:
+        """The problem of a private release of these tables."""
+        return QueryRelease(self.tables, self.n, self.rows_per_person)
 
     @property
     def n(self) -> int:
@@ -93,8 +102,10 @@ def draw_block(rows: Rows, count: int, seed: int) -> tuple[Rows, Rows | None]:
     if count >= rows.n:
         return rows, None
     rng = np.random.default_rng(seed)
-    rest, block = split_held_out(rows, count, rng)
-    return block, (split_held_out(rest, count, rng)[1] if rest.n > count else None)
+    others, block = split_held_out(rows, count, rng)
+    if others.n <= count:
+        return block, None
+    return block, split_held_out(others, count, rng)[1]
 
 
 def marginal_tables(workload: Workload) -> Marginals:

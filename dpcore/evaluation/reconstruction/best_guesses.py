@@ -38,21 +38,21 @@ def guess_table(tables: PublishedTables, max_seconds: float) -> Array:
     return np.rint(result.x).astype(np.int64)
 
 
-def guess_from_single_columns(asked: AskedTables, answers: Array) -> Array:
+def guess_from_single_columns(asked_tables: AskedTables, answers: Array) -> Array:
     """Return a whole table (k,) that is guessed from the single columns of published answers (m,).
 
     Columns are taken to have nothing to do with each other.
     """
-    columns = single_columns_of(asked.tables)
+    columns = single_columns_of(asked_tables.tables)
     weights = np.ones(())
     shares = np.maximum(columns.answers(answers), 0) if columns is not None else np.zeros(0)
     layout = columns.workload.layout if columns is not None else ()
     shares_by_axis = {axes[0]: shares[table] for axes, _, table in layout}
-    for axis, size in enumerate(asked.domain.shape):
+    for axis, size in enumerate(asked_tables.domain.shape):
         share = shares_by_axis.get(axis, np.zeros(size))
         total = share.sum()
         weights = np.multiply.outer(weights, share / total if total else np.full(size, 1 / size))
-    return round_to_total(asked.n * weights.ravel(), asked.n)
+    return round_to_total(asked_tables.n * weights.ravel(), asked_tables.n)
 
 
 def round_to_total(weights: Array, total: int) -> Array:
@@ -70,7 +70,7 @@ def overlap_share(guess: Array, counts: Array) -> float:
     return float(np.minimum(guess, counts).sum() / counts.sum())
 
 
-def disclosed_share(asked: AskedTables, tables: PublishedTables) -> float:
+def disclosed_share(asked_tables: AskedTables, tables: PublishedTables) -> float:
     """Return the share of the rows whose value in some column is disclosed by their group.
 
     The group are the rows with the same values in the other columns of a table asked; every other
@@ -79,12 +79,12 @@ def disclosed_share(asked: AskedTables, tables: PublishedTables) -> float:
     """
     if tables.swapped_rows:
         return 0.0
-    is_possible = (asked.incidence @ (tables.max_counts > 0)) > 0
+    is_possible = (asked_tables.incidence @ (tables.max_counts > 0)) > 0
     is_disclosed = np.zeros(len(is_possible), dtype=bool)
-    for axes, shape, table in asked.tables.layout:
+    for axes, shape, table in asked_tables.tables.layout:
         possible = is_possible[table].reshape(shape)
         for axis in range(len(axes)) if len(axes) > 1 else ():
             is_only_value = possible & (possible.sum(axis=axis, keepdims=True) == 1)
             is_disclosed[table] |= is_only_value.ravel()
-    is_row_disclosed = (asked.incidence.T @ is_disclosed) > 0
-    return float(asked.counts[is_row_disclosed].sum() / asked.n)
+    is_row_disclosed = (asked_tables.incidence.T @ is_disclosed) > 0
+    return float(asked_tables.counts[is_row_disclosed].sum() / asked_tables.n)

@@ -30,7 +30,7 @@ class DisclosureRule(Protocol):
         """The rule in a few words, such as "rounded to 5"."""
         ...
 
-    def publish(self, asked: AskedTables, rng: Rng) -> PublishedTables:
+    def publish(self, asked_tables: AskedTables, rng: Rng) -> PublishedTables:
         """Return what the rule publishes of the tables; `rng` draws what it leaves to chance."""
         ...
 
@@ -56,9 +56,9 @@ class Rounding:
             return "exact tables"
         return f"rounded to {self.base}" + (" at random" if self.at_random else "")
 
-    def publish(self, asked: AskedTables, rng: Rng) -> PublishedTables:
+    def publish(self, asked_tables: AskedTables, rng: Rng) -> PublishedTables:
         """Return the rounded tables."""
-        counts = asked.table_counts
+        counts = asked_tables.table_counts
         if self.at_random:
             below = counts // self.base * self.base
             is_up = rng.random(len(counts)) < (counts - below) / self.base
@@ -69,7 +69,11 @@ class Rounding:
             rounded, low, high = round_to_nearest(counts, self.base)
         nothing_lost = np.zeros(len(counts), dtype=bool)
         return PublishedTables.with_total(
-            asked.counts, asked.incidence, (low, high), rounded / asked.n, nothing_lost
+            asked_tables.counts,
+            asked_tables.incidence,
+            (low, high),
+            rounded / asked_tables.n,
+            nothing_lost,
         )
 
 
@@ -93,22 +97,24 @@ class Suppression:
         """The rule in a few words."""
         return f"below {self.threshold} hidden" + (", and partners" if self.secondary else "")
 
-    def publish(self, asked: AskedTables, rng: Rng) -> PublishedTables:  # noqa: ARG002
+    def publish(self, asked_tables: AskedTables, rng: Rng) -> PublishedTables:  # noqa: ARG002
         """Return the tables with their hidden counts."""
-        counts = asked.table_counts
+        counts = asked_tables.table_counts
         is_hidden = (counts > 0) & (counts < self.threshold)
         max_hidden = self.threshold - 1
         if self.secondary:
-            for _, shape, table in asked.tables.layout:
+            for _, shape, table in asked_tables.tables.layout:
                 hidden_cells = hide_single_cells(
                     counts[table].reshape(shape), is_hidden[table].reshape(shape)
                 )
                 is_hidden[table] = hidden_cells.ravel()
             # a reader does not know which of the hidden counts are small
-            max_hidden = asked.n
+            max_hidden = asked_tables.n
         ranges = np.where(is_hidden, 1, counts), np.where(is_hidden, max_hidden, counts)
-        answers = _share_out_hidden(asked, np.where(is_hidden, 0, counts), is_hidden)
-        return PublishedTables.with_total(asked.counts, asked.incidence, ranges, answers, is_hidden)
+        answers = _share_out_hidden(asked_tables, np.where(is_hidden, 0, counts), is_hidden)
+        return PublishedTables.with_total(
+            asked_tables.counts, asked_tables.incidence, ranges, answers, is_hidden
+        )
 
 
 @value_object
@@ -130,16 +136,20 @@ class SuppressionAndRounding:
         """The rule in a few words."""
         return f"up to {self.largest_hidden} hidden, rounded to {self.base}"
 
-    def publish(self, asked: AskedTables, rng: Rng) -> PublishedTables:  # noqa: ARG002
+    def publish(self, asked_tables: AskedTables, rng: Rng) -> PublishedTables:  # noqa: ARG002
         """Return the tables with small counts as 0 and all others rounded."""
-        counts = asked.table_counts
+        counts = asked_tables.table_counts
         is_small = counts <= self.largest_hidden
         rounded, low, high = round_to_nearest(counts, self.base)
         low = np.where(is_small, 0, np.maximum(low, self.largest_hidden + 1))
         high = np.where(is_small, self.largest_hidden, high)
-        answers = np.where(is_small, 0, rounded) / asked.n
+        answers = np.where(is_small, 0, rounded) / asked_tables.n
         return PublishedTables.with_total(
-            asked.counts, asked.incidence, (low, high), answers, is_small & (counts > 0)
+            asked_tables.counts,
+            asked_tables.incidence,
+            (low, high),
+            answers,
+            is_small & (counts > 0),
         )
 
 
@@ -164,25 +174,25 @@ class Swapping:
         """The rule in a few words."""
         return f"{100 * self.share:g}% of rows swapped"
 
-    def publish(self, asked: AskedTables, rng: Rng) -> PublishedTables:
+    def publish(self, asked_tables: AskedTables, rng: Rng) -> PublishedTables:
         """Return the exact tables of the rows after the swap."""
-        domain = asked.domain
+        domain = asked_tables.domain
         axis = 0 if self.column is None else domain.axes([self.column])[0]
-        pair_count = round(self.share * asked.n / 2)
-        cells = np.repeat(np.arange(domain.size), asked.counts)
+        pair_count = round(self.share * asked_tables.n / 2)
+        cells = np.repeat(np.arange(domain.size), asked_tables.counts)
         codes = domain.codes_of_cells(rng.permutation(cells))
         first, second = _pairs_of_different(codes[:, axis], pair_count)
         swapped_codes = codes.copy()
         swapped_codes[first, axis] = codes[second, axis]
         swapped_codes[second, axis] = codes[first, axis]
         swapped = np.bincount(domain.cell_numbers(swapped_codes), minlength=domain.size)
-        counts = asked.incidence @ swapped
+        counts = asked_tables.incidence @ swapped
         nothing_lost = np.zeros(len(counts), dtype=bool)
         return PublishedTables.with_total(
             swapped,
-            asked.incidence,
+            asked_tables.incidence,
             (counts, counts),
-            counts / asked.n,
+            counts / asked_tables.n,
             nothing_lost,
             swapped_rows=2 * pair_count,
         )
@@ -197,24 +207,24 @@ class FewerTables:
 
     name = "one column less"
 
-    def publish(self, asked: AskedTables, rng: Rng) -> PublishedTables:  # noqa: ARG002
+    def publish(self, asked_tables: AskedTables, rng: Rng) -> PublishedTables:  # noqa: ARG002
         """Return the exact tables of one column less."""
         smaller: dict[Axes, None] = {}
-        for axes in asked.tables.axes:
+        for axes in asked_tables.tables.axes:
             if len(axes) < 2:
                 raise InputError("tables of one column have no smaller ones; ask for pairs")
             smaller |= dict.fromkeys(combinations(axes, len(axes) - 1))
-        incidence = table_incidence(asked.domain, tuple(smaller))
-        counts = incidence @ asked.counts
+        incidence = table_incidence(asked_tables.domain, tuple(smaller))
+        counts = incidence @ asked_tables.counts
         allowed = (incidence.T @ (counts == 0)) == 0
-        fitted = fit_evenly(incidence, counts, allowed, asked.n)
-        is_missing = [axes not in smaller for axes in asked.tables.axes]
+        fitted = fit_evenly(incidence, counts, allowed, asked_tables.n)
+        is_missing = [axes not in smaller for axes in asked_tables.tables.axes]
         return PublishedTables.with_total(
-            asked.counts,
+            asked_tables.counts,
             incidence,
             (counts, counts),
-            (asked.incidence @ fitted) / asked.n,
-            np.repeat(is_missing, asked.tables.sizes),
+            (asked_tables.incidence @ fitted) / asked_tables.n,
+            np.repeat(is_missing, asked_tables.tables.sizes),
         )
 
 
@@ -227,15 +237,15 @@ class CoarserTables:
 
     name = "values joined in pairs"
 
-    def publish(self, asked: AskedTables, rng: Rng) -> PublishedTables:  # noqa: ARG002
+    def publish(self, asked_tables: AskedTables, rng: Rng) -> PublishedTables:  # noqa: ARG002
         """Return the exact tables of the joined values."""
-        parts = _joined_cells([shape for _, shape, _ in asked.tables.layout])
-        incidence = csr_array(parts @ asked.incidence)
-        counts = incidence @ asked.counts
+        parts = _joined_cells([shape for _, shape, _ in asked_tables.tables.layout])
+        incidence = csr_array(parts @ asked_tables.incidence)
+        counts = incidence @ asked_tables.counts
         sizes = parts.sum(axis=1)
-        answers = parts.T @ (counts / sizes) / asked.n
+        answers = parts.T @ (counts / sizes) / asked_tables.n
         return PublishedTables.with_total(
-            asked.counts, incidence, (counts, counts), answers, parts.T @ sizes > 1
+            asked_tables.counts, incidence, (counts, counts), answers, parts.T @ sizes > 1
         )
 
 
@@ -255,10 +265,10 @@ def _check_base(name: str, value: int, least: int) -> None:
         raise InputError(f"{name}={value} is outside {least}..{MAX_BASE}")
 
 
-def _share_out_hidden(asked: AskedTables, shown: Array, is_hidden: Array) -> Array:
+def _share_out_hidden(asked_tables: AskedTables, shown_counts: Array, is_hidden: Array) -> Array:
     """Return shares (m,) in which a table's hidden cells divide evenly what the others leave."""
-    shares = shown / asked.n
-    for _, _, table in asked.tables.layout:
+    shares = shown_counts / asked_tables.n
+    for _, _, table in asked_tables.tables.layout:
         hidden_count = np.count_nonzero(is_hidden[table])
         if hidden_count:
             remaining = max(1 - shares[table].sum(), 0.0)
@@ -277,8 +287,10 @@ def _pairs_of_different(values: Array, max_pairs: int) -> tuple[Array, Array]:
     second = order[len(order) - half :]
     differs = np.flatnonzero(values[first] != values[second])
     # every so many-th of the sorted pairs, so that all values take part
-    chosen = differs[np.linspace(0, len(differs) - 1, min(max_pairs, len(differs))).astype(int)]
-    return first[chosen], second[chosen]
+    pair_numbers = differs[
+        np.linspace(0, len(differs) - 1, min(max_pairs, len(differs))).astype(int)
+    ]
+    return first[pair_numbers], second[pair_numbers]
 
 
 def _joined_cells(shapes: Sequence[Shape]) -> csr_array:

@@ -49,7 +49,7 @@ class PrivateCounterpart:
 
 
 def private_curve(
-    asked: AskedTables,
+    asked_tables: AskedTables,
     rows: Rows,
     delta: float,
     epsilons: Sequence[float] = CURVE_EPSILONS,
@@ -57,13 +57,13 @@ def private_curve(
 ) -> tuple[PrivatePoint, ...]:
     """Return the best private release at each ε, by the mean share of rows in a wrong cell."""
     points = []
-    problem = QueryRelease(asked.tables, rows.n)
+    problem = asked_tables.problem
     for number, epsilon in enumerate(sorted(epsilons)):
         progress(number, len(epsilons))
         candidates = []
         for name in ALGORITHM_NAMES:
             costs = [
-                _release_costs(asked, rows, problem, name, Budget(epsilon, delta), seed)
+                _release_costs(asked_tables, rows, problem, name, Budget(epsilon, delta), seed)
                 for seed in CURVE_SEEDS
             ]
             candidates.append(
@@ -101,7 +101,7 @@ def epsilon_of_equal_error(curve: Sequence[PrivatePoint], misplaced: float) -> f
 
 
 def private_counterpart(
-    asked: AskedTables, curve: Sequence[PrivatePoint], misplaced: float, delta: float
+    asked_tables: AskedTables, curve: Sequence[PrivatePoint], misplaced: float, delta: float
 ) -> PrivateCounterpart | None:
     """Return the private release of equal mean error; None where the curve has none.
 
@@ -111,13 +111,17 @@ def private_counterpart(
     if epsilon is None:
         return None
     algorithm = next(point.algorithm for point in curve if point.epsilon >= epsilon)
-    problem = QueryRelease(asked.tables, asked.n)
-    max_guess = guess_bound(problem, algorithm, Budget(epsilon, delta))
+    max_guess = guess_bound(asked_tables.problem, algorithm, Budget(epsilon, delta))
     return PrivateCounterpart(epsilon=epsilon, max_guess=max_guess)
 
 
 def _release_costs(
-    asked: AskedTables, rows: Rows, problem: QueryRelease, name: str, budget: Budget, seed: int
+    asked_tables: AskedTables,
+    rows: Rows,
+    problem: QueryRelease,
+    name: str,
+    budget: Budget,
+    seed: int,
 ) -> RuleCosts:
     """Return the costs of one private release."""
     with warnings.catch_warnings():  # a large ε is there to be compared with, not to be released
@@ -125,8 +129,8 @@ def _release_costs(
         run = Run(ALGORITHMS[name](), problem, rows, budget, seed=seed, every=FINAL_STEP_ONLY)
     run.finish()
     release: Any = run.release
-    answers = release.answers(asked.tables)
-    return measure_costs(asked, answers, np.zeros(len(answers), dtype=bool))
+    answers = release.answers(asked_tables.tables)
+    return measure_costs(asked_tables, answers, np.zeros(len(answers), dtype=bool))
 
 
 def _mean_costs(costs: Sequence[RuleCosts]) -> RuleCosts:

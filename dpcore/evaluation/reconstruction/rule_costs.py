@@ -3,7 +3,7 @@
 Everything here compares with the real rows: not for publishing.
 """
 
-from itertools import permutations
+from itertools import chain, combinations, permutations
 from typing import Any
 
 import numpy as np
@@ -49,12 +49,12 @@ class RuleCosts:
     groups: tuple[GroupCost, ...]
 
 
-def measure_costs(asked: AskedTables, answers: Array, is_lost: Array) -> RuleCosts:
+def measure_costs(asked_tables: AskedTables, answers: Array, is_lost: Array) -> RuleCosts:
     """Return what answers (m,) to the tables asked cost, beside the true ones."""
-    real = asked.table_counts / asked.n
-    errors = Comparison(asked.tables, real, answers, asked.n).errors
+    real = asked_tables.table_counts / asked_tables.n
+    errors = Comparison(asked_tables.tables, real, answers, asked_tables.n).errors
     has_rows = real > 0
-    pairs = pair_comparison(asked, real, answers)
+    pairs = pair_comparison(asked_tables, real, answers)
     flipped, vanished = (0.0, 0.0) if pairs is None else changed_conclusions(pairs)
     return RuleCosts(
         misplaced=errors.misplaced,
@@ -62,18 +62,18 @@ def measure_costs(asked: AskedTables, answers: Array, is_lost: Array) -> RuleCos
         lost_share=float(is_lost[has_rows].mean()),
         flipped_share=flipped,
         vanished_share=vanished,
-        groups=() if pairs is None else group_costs(pairs, asked.n),
+        groups=() if pairs is None else group_costs(pairs, asked_tables.n),
     )
 
 
-def pair_comparison(asked: AskedTables, real: Array, answers: Array) -> Comparison | None:
+def pair_comparison(asked_tables: AskedTables, real: Array, answers: Array) -> Comparison | None:
     """Return the pairs of columns within the tables asked, real and published.
 
     Each pair is read off the first table that has both columns. None where no table has two.
     """
     pairs: dict[tuple[int, ...], tuple[Array, Array]] = {}
-    for axes, shape, table in asked.tables.layout:
-        for pair in ((a, b) for a in axes for b in axes if a < b):
+    for axes, shape, table in asked_tables.tables.layout:
+        for pair in combinations(axes, 2):
             if pair not in pairs:
                 pairs[pair] = (
                     sum_to_axes(real[table].reshape(shape), axes, pair).ravel(),
@@ -81,10 +81,10 @@ def pair_comparison(asked: AskedTables, real: Array, answers: Array) -> Comparis
                 )
     if not pairs:
         return None
-    workload = Marginals.over_axes(asked.domain, pairs)
+    workload = Marginals.over_axes(asked_tables.domain, pairs)
     real_pairs, published_pairs = zip(*pairs.values(), strict=True)
     return Comparison(
-        workload, np.concatenate(real_pairs), np.concatenate(published_pairs), asked.n
+        workload, np.concatenate(real_pairs), np.concatenate(published_pairs), asked_tables.n
     )
 
 
@@ -92,7 +92,7 @@ def group_costs(pairs: Comparison, n: int) -> tuple[GroupCost, ...]:
     """Return the error about each value of each column of some pairs, small groups first."""
     groups = []
     workload: Any = pairs.workload
-    for axis in sorted({axis for axes in workload.axes for axis in axes}):
+    for axis in sorted(set(chain.from_iterable(workload.axes))):
         name = workload.domain.names[axis]
         errors = subgroup_errors(pairs, name)
         for label, share, error in zip(errors.labels, errors.share, errors.error, strict=True):

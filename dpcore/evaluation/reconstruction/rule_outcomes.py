@@ -90,7 +90,7 @@ def comparison_sentences(
 
 
 def attack_rule(
-    asked: AskedTables,
+    asked_tables: AskedTables,
     rule: DisclosureRule,
     *,
     seed: int,
@@ -101,7 +101,7 @@ def attack_rule(
     """Publish tables by a rule, attack them, and return what that revealed and what it costs.
 
     Args:
-        asked: The tables asked, with the rows.
+        asked_tables: The tables asked, with the rows.
         rule: How they are published.
         seed: Of what the rule leaves to chance.
         max_seconds: How long the proofs may take.
@@ -110,29 +110,29 @@ def attack_rule(
 
     """
     start = time.monotonic()
-    published = rule.publish(asked, np.random.default_rng(seed))
+    published = rule.publish(asked_tables, np.random.default_rng(seed))
     proofs = prove_rows(published, max_seconds, progress)
     proved, undecided = _decided_rows(proofs, published.swapped_rows)
     guess = guess_table(published, min(max_seconds, MAX_GUESS_SECONDS))
-    baseline = guess_from_single_columns(asked, published.answers)
+    baseline = guess_from_single_columns(asked_tables, published.answers)
     sample_share = None
     if other_counts is not None:
-        sample_share = overlap_share(other_counts, asked.counts)
+        sample_share = overlap_share(other_counts, asked_tables.counts)
     return RuleOutcome(
         rule=rule.name,
-        proved_share=proved / asked.n,
-        undecided_share=undecided / asked.n,
-        guessed_share=overlap_share(guess, asked.counts),
-        baseline_share=overlap_share(baseline, asked.counts),
+        proved_share=proved / asked_tables.n,
+        undecided_share=undecided / asked_tables.n,
+        guessed_share=overlap_share(guess, asked_tables.counts),
+        baseline_share=overlap_share(baseline, asked_tables.counts),
         sample_share=sample_share,
-        disclosed_share=disclosed_share(asked, published),
-        costs=measure_costs(asked, published.answers, published.is_lost),
+        disclosed_share=disclosed_share(asked_tables, published),
+        costs=measure_costs(asked_tables, published.answers, published.is_lost),
         seconds=time.monotonic() - start,
     )
 
 
 def attack_rules(
-    asked: AskedTables,
+    asked_tables: AskedTables,
     rules: Sequence[DisclosureRule],
     *,
     seed: int,
@@ -153,7 +153,7 @@ def attack_rules(
 
         outcomes.append(
             attack_rule(
-                asked,
+                asked_tables,
                 rule,
                 seed=seed,
                 max_seconds=max_seconds,

@@ -42,7 +42,7 @@ RULES_SHARE = 0.9  # of the work, about; the rest are the private releases
 class AttackTask:
     """The rows whose tables are attacked, with another sample of as many, if there is one."""
 
-    asked: AskedTables
+    asked_tables: AskedTables
     block: Rows
     other_counts: Array | None
     unattacked_rows: int
@@ -58,7 +58,7 @@ class AttackResult:
     def to_json(self) -> Json:
         """Return the result as a dictionary."""
         curve = [asdict(point) for point in self.curve]
-        return {"outcomes": [one.to_json() for one in self.outcomes], "curve": curve}
+        return {"outcomes": [outcome.to_json() for outcome in self.outcomes], "curve": curve}
 
     @classmethod
     def from_json(cls, document: Json) -> "AttackResult":
@@ -67,31 +67,35 @@ class AttackResult:
         for point in document["curve"]:
             fields: Json = point | {"costs": costs_from_json(point["costs"])}
             curve.append(PrivatePoint(**fields))
-        outcomes = tuple(RuleOutcome.from_json(one) for one in document["outcomes"])
+        outcomes = tuple(RuleOutcome.from_json(outcome) for outcome in document["outcomes"])
         return cls(outcomes=outcomes, curve=tuple(curve))
 
 
-def make_task(domain: Domain, rows: Rows, settings: AttackSettings) -> AttackTask:
+def make_task(
+    domain: Domain, rows: Rows, settings: AttackSettings, rows_per_person: int = 1
+) -> AttackTask:
     """Return what is attacked: the rows of the group, or some of them, and their tables.
 
     Args:
         domain: All columns of the rows.
         rows: Of the whole table.
         settings: What a person chose.
+        rows_per_person: How many rows a person can have; a private release protects all of them.
 
     """
     group_rows = rows
     if settings.group is not None:
         group_rows = rows_of_group(domain, rows, settings.group, settings.value or "")
     block, other = draw_block(group_rows, settings.people, SEED)
-    chosen = domain.project(settings.columns)
+    projected_domain = domain.project(settings.columns)
     axes = list(domain.axes(settings.columns))
-    projected = project_rows(chosen, block, axes)
-    asked = AskedTables.of(Marginals.all(chosen, settings.ways), projected)
+    projected = project_rows(projected_domain, block, axes)
+    workload = Marginals.all(projected_domain, settings.ways)
+    asked_tables = AskedTables.of(workload, projected, rows_per_person)
     other_counts = None
     if other is not None:
-        other_counts = counts_of_rows(chosen, project_rows(chosen, other, axes))
-    return AttackTask(asked, projected, other_counts, rows.n - block.n)
+        other_counts = counts_of_rows(projected_domain, project_rows(projected_domain, other, axes))
+    return AttackTask(asked_tables, projected, other_counts, rows.n - block.n)
 
 
 def project_rows(domain: Domain, rows: Rows, axes: list[int]) -> Rows:
@@ -123,14 +127,14 @@ def run_attack(task: AttackTask, settings: AttackSettings, report: StatusCallbac
         report_share(share, "Making private releases")
 
     outcomes = attack_rules(
-        task.asked,
+        task.asked_tables,
         [RULES[name] for name in settings.rules],
         seed=SEED,
         max_seconds=settings.seconds,
         other_counts=task.other_counts,
         progress=rules_progress,
     )
-    curve = private_curve(task.asked, task.block, settings.delta, progress=curve_progress)
+    curve = private_curve(task.asked_tables, task.block, settings.delta, progress=curve_progress)
     return AttackResult(outcomes=outcomes, curve=curve)
 
 
@@ -140,7 +144,7 @@ def table_task(table: Table, domain: Domain, settings: AttackSettings) -> Attack
     return session().memoize(
         "attacked-tables",
         (*key, settings.people),
-        lambda: make_task(domain, _single_rows(table, domain), settings),
+        lambda: make_task(domain, _single_rows(table, domain), settings, table.unit.most_rows),
     )
 
 
@@ -159,8 +163,8 @@ def stored_result(table: Table, settings: AttackSettings) -> AttackResult | None
     if table.uploaded or table.unit.person is not None:
         return None
     entry = stored_attacks().get(table.name)
-    asked = [table.schema, table.unit.most_rows, settings.to_json()]
-    if entry is None or entry["asked"] != asked:
+    definition = [table.schema, table.unit.most_rows, settings.to_json()]
+    if entry is None or entry["asked"] != definition:
         return None
     return AttackResult.from_json(entry["result"])
 

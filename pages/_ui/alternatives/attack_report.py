@@ -16,12 +16,12 @@ from .results_view import Alternatives, chosen_noise_sentence, limit_texts, not_
 RULES_PER_TABLE = 6  # as many columns as a page is wide
 
 
-def draw_download(table: Table, found: Alternatives) -> None:
+def draw_download(table: Table, alternatives: Alternatives) -> None:
     """Draw the report's download button; the report is written when it is pressed."""
     draw_heading("Take it to a meeting")
     st.download_button(
         "One-page report (HTML)",
-        lambda: render_report(table, found),
+        lambda: render_report(table, alternatives),
         "alternatives.html",
         "text/html",
         icon=":material/description:",
@@ -31,7 +31,7 @@ def draw_download(table: Table, found: Alternatives) -> None:
     st.caption("It was computed from the real table. It is for people who may see the table.")
 
 
-def render_report(table: Table, found: Alternatives) -> str:
+def render_report(table: Table, alternatives: Alternatives) -> str:
     """Return the whole report as HTML."""
     today = datetime.datetime.now(datetime.UTC)
     return printing.render_page(
@@ -39,12 +39,12 @@ def render_report(table: Table, found: Alternatives) -> str:
         peek=Provenance.REAL_DATA,
         table_name=printable_text(table.name),
         date=f"{today.day} {today:%B %Y}",
-        attacked=not_attacked_text(found),
-        columns=", ".join(map(printable_text, found.task.asked.domain.names)),
-        sentences=[found.sentence(outcome) for outcome in found.result.outcomes],
-        noise=chosen_noise_sentence(found),
-        tables=_rule_tables(found),
-        limits=limit_texts(found.unit),
+        attacked=not_attacked_text(alternatives),
+        columns=", ".join(map(printable_text, alternatives.task.asked_tables.domain.names)),
+        sentences=[alternatives.sentence(outcome) for outcome in alternatives.result.outcomes],
+        noise=chosen_noise_sentence(alternatives),
+        tables=_rule_tables(alternatives),
+        limits=limit_texts(alternatives.unit),
     )
 
 
@@ -53,15 +53,15 @@ def _of_100(share: float | None) -> str:
     return "–" if share is None else f"{100 * share:.3g}"
 
 
-def _rule_tables(found: Alternatives) -> list[tuple[list[str], list[list[str]]]]:
+def _rule_tables(alternatives: Alternatives) -> list[tuple[list[str], list[list[str]]]]:
     """Return tables with a column for each rule, a few rules each: the headings, and the lines."""
     tables = []
-    outcomes = found.result.outcomes
+    outcomes = alternatives.result.outcomes
     for start in range(0, len(outcomes), RULES_PER_TABLE):
-        some = outcomes[start : start + RULES_PER_TABLE]
-        columns = [_rule_numbers(outcome, found.n) for outcome in some]
+        table_outcomes = outcomes[start : start + RULES_PER_TABLE]
+        columns = [_rule_numbers(outcome, alternatives.n) for outcome in table_outcomes]
         lines = [[name, *(column[name] for column in columns)] for name in columns[0]]
-        tables.append((["of 100", *(outcome.rule for outcome in some)], lines))
+        tables.append((["of 100", *(outcome.rule for outcome in table_outcomes)], lines))
     return tables
 
 

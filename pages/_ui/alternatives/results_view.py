@@ -41,20 +41,20 @@ LIMITS = (
 class Alternatives:
     """What was attacked, what came of it, and the private releases that it is compared with.
 
-    `counterparts` are the private releases of equal mean error, by the name of the rule; `chosen`
-    is the one at the ε of the page's slider.
+    `counterparts` are the private releases of equal mean error, by the name of the rule;
+    `at_slider` is the one at the ε of the page's slider.
     """
 
     task: AttackTask
     result: AttackResult
     counterparts: dict[str, PrivateCounterpart | None]
-    chosen: PrivatePoint
+    at_slider: PrivatePoint
     unit: str
 
     @property
     def n(self) -> int:
         """The number of rows that were attacked."""
-        return self.task.asked.n
+        return self.task.asked_tables.n
 
     def sentence(self, outcome: RuleOutcome) -> str:
         """Return what a rule proves beside a private release of equal error."""
@@ -67,17 +67,17 @@ def compare_with_noise(
 ) -> Alternatives:
     """Return the rules beside private releases: of equal error, and at the ε of the slider."""
     key = table.version, settings, budget
-    chosen = session().memoize(
+    at_slider = session().memoize(
         "private-at-slider",
         key,
-        lambda: private_curve(task.asked, task.block, budget.delta, (budget.epsilon,))[0],
+        lambda: private_curve(task.asked_tables, task.block, budget.delta, (budget.epsilon,))[0],
     )
     counterparts = session().memoize(
         "private-counterparts",
         (table.version, settings),
         lambda: {
             outcome.rule: private_counterpart(
-                task.asked, result.curve, outcome.costs.misplaced, settings.delta
+                task.asked_tables, result.curve, outcome.costs.misplaced, settings.delta
             )
             for outcome in result.outcomes
         },
@@ -86,7 +86,7 @@ def compare_with_noise(
         task=task,
         result=result,
         counterparts=counterparts,
-        chosen=chosen,
+        at_slider=at_slider,
         unit=unit_noun(table.unit.most_rows),
     )
 
@@ -99,23 +99,24 @@ def choose_rule(result: AttackResult) -> RuleOutcome:
     return next(outcome for outcome in result.outcomes if outcome.rule == name)
 
 
-def draw_picture(found: Alternatives, shown: RuleOutcome) -> None:
+def draw_picture(alternatives: Alternatives, selected: RuleOutcome) -> None:
     """Draw the picture of the page: every rule's error and proofs, and the noise as a curve."""
     marks = [
         RuleMark(
             outcome.rule,
             100 * outcome.costs.misplaced,
             100 * outcome.proved_share,
-            outcome.rule == shown.rule,
+            outcome.rule == selected.rule,
         )
-        for outcome in found.result.outcomes
+        for outcome in alternatives.result.outcomes
     ]
-    points = [noise_point(point) for point in found.result.curve]
-    figure = alternatives_chart(marks, points, noise_point(found.chosen), found.unit)
-    sentence = found.sentence(shown)
+    points = [noise_point(point) for point in alternatives.result.curve]
+    at_slider = noise_point(alternatives.at_slider)
+    figure = alternatives_chart(marks, points, at_slider, alternatives.unit)
+    sentence = alternatives.sentence(selected)
     st.plotly_chart(figure, key="alternatives", alt=sentence, config=CHART_CONFIG)
     st.markdown(f"**{escape_markdown(sentence, 400)}**")
-    draw_chart_footer(not_attacked_text(found), outcome_table(found), "alternatives")
+    draw_chart_footer(not_attacked_text(alternatives), outcome_table(alternatives), "alternatives")
 
 
 def noise_point(point: PrivatePoint) -> NoisePoint:
@@ -123,17 +124,17 @@ def noise_point(point: PrivatePoint) -> NoisePoint:
     return NoisePoint(point.epsilon, 100 * point.costs.misplaced, 100 * point.max_guess)
 
 
-def not_attacked_text(found: Alternatives) -> str:
+def not_attacked_text(alternatives: Alternatives) -> str:
     """Return what was attacked, and what was not."""
-    asked = found.task.asked
-    table_count = len(asked.tables.axes)
-    column_count = len(asked.tables.axes[0])
+    asked_tables = alternatives.task.asked_tables
+    table_count = len(asked_tables.tables.axes)
+    column_count = len(asked_tables.tables.axes[0])
     text = (
         f"{_count_text(table_count, 'table')} of {_count_text(column_count, 'column')}, "
-        f"{asked.domain.size:,} combinations, {asked.n:,} {found.unit}."
+        f"{asked_tables.domain.size:,} combinations, {asked_tables.n:,} {alternatives.unit}."
     )
-    if found.task.unattacked_rows:
-        text += f" Not attacked: the other {found.task.unattacked_rows:,}."
+    if alternatives.task.unattacked_rows:
+        text += f" Not attacked: the other {alternatives.task.unattacked_rows:,}."
     return text
 
 
@@ -142,11 +143,11 @@ def _count_text(count: int, noun: str) -> str:
     return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
 
 
-def outcome_table(found: Alternatives) -> pd.DataFrame:
+def outcome_table(alternatives: Alternatives) -> pd.DataFrame:
     """Return what every rule reveals and costs as a table, a row each."""
     lines = []
-    for outcome in found.result.outcomes:
-        counterpart = found.counterparts[outcome.rule]
+    for outcome in alternatives.result.outcomes:
+        counterpart = alternatives.counterparts[outcome.rule]
         sample_share = outcome.sample_share
         lines.append(
             {
@@ -169,9 +170,9 @@ def outcome_table(found: Alternatives) -> pd.DataFrame:
     return pd.DataFrame(lines).round(3)
 
 
-def draw_rules(found: Alternatives) -> None:
+def draw_rules(alternatives: Alternatives) -> None:
     """Draw every rule's numbers, and what is to be compared with what."""
-    draw_downloadable_table(outcome_table(found), "rules")
+    draw_downloadable_table(outcome_table(alternatives), "rules")
     st.caption(
         "Some rows are guessed right by luck. So compare guesses with those from single columns, "
         "and with another sample."
@@ -182,30 +183,30 @@ def draw_rules(found: Alternatives) -> None:
     )
 
 
-def draw_costs(found: Alternatives, shown: RuleOutcome) -> None:
+def draw_costs(alternatives: Alternatives, selected: RuleOutcome) -> None:
     """Draw what the shown rule costs every group, small ones first, beside the noise."""
-    costs = shown.costs
+    costs = selected.costs
     st.markdown(
-        f"{capitalize_first(escape_markdown(shown.rule))}: {100 * costs.misplaced:.3g} of 100 "
-        f"{found.unit} are in a wrong cell. The largest error is "
-        f"{found.n * costs.largest:.3g} {found.unit}. "
+        f"{capitalize_first(escape_markdown(selected.rule))}: {100 * costs.misplaced:.3g} of 100 "
+        f"{alternatives.unit} are in a wrong cell. The largest error is "
+        f"{alternatives.n * costs.largest:.3g} {alternatives.unit}. "
         f"{100 * costs.lost_share:.3g} of 100 counts have no number of their own. "
         f"{100 * costs.flipped_share:.3g} of 100 conclusions turn, "
         f"{100 * costs.vanished_share:.3g} are gone."
     )
     rule_column, noise_column = st.columns(2)
-    noise_groups = found.chosen.costs.groups[:MAX_GROUPS]
+    noise_groups = alternatives.at_slider.costs.groups[:MAX_GROUPS]
     rule_groups = costs.groups[:MAX_GROUPS]
     if not rule_groups:
         st.caption("Tables of one column have no groups to compare.")
         return
     largest = max(group.error for group in (*rule_groups, *noise_groups))
     with rule_column:
-        label = capitalize_first(shown.rule)
-        _draw_group_chart(rule_groups, found.n, largest, label, "rule-groups")
+        label = capitalize_first(selected.rule)
+        _draw_group_chart(rule_groups, alternatives.n, largest, label, "rule-groups")
     with noise_column:
-        label = f"Noise at ε = {found.chosen.epsilon:g}"
-        _draw_group_chart(noise_groups, found.n, largest, label, "noise-groups")
+        label = f"Noise at ε = {alternatives.at_slider.epsilon:g}"
+        _draw_group_chart(noise_groups, alternatives.n, largest, label, "noise-groups")
 
 
 def _draw_group_chart(
@@ -233,17 +234,17 @@ def limit_texts(unit: str) -> list[str]:
     return [text.format(unit=unit) for text in LIMITS]
 
 
-def draw_limits(found: Alternatives) -> None:
+def draw_limits(alternatives: Alternatives) -> None:
     """Draw what the numbers do not say."""
-    for text in limit_texts(found.unit):
+    for text in limit_texts(alternatives.unit):
         st.markdown(f"- {text}")
 
 
-def chosen_noise_sentence(found: Alternatives) -> str:
+def chosen_noise_sentence(alternatives: Alternatives) -> str:
     """Return what the private release at the slider's ε allows and costs."""
-    chosen = found.chosen
+    at_slider = alternatives.at_slider
     return (
-        f"Noise at ε = {chosen.epsilon:g} puts {100 * chosen.costs.misplaced:.3g} of 100 "
-        f"{found.unit} in a wrong cell. It lets a guess be right at most "
-        f"{format_times_in_100(chosen.max_guess)} (a coin: 50)."
+        f"Noise at ε = {at_slider.epsilon:g} puts {100 * at_slider.costs.misplaced:.3g} of 100 "
+        f"{alternatives.unit} in a wrong cell. It lets a guess be right at most "
+        f"{format_times_in_100(at_slider.max_guess)} (a coin: 50)."
     )

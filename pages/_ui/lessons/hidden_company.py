@@ -1,6 +1,7 @@
 """Seventh lesson: a hidden number is found by hand from five tables, and what rounding changes."""
 
 from collections.abc import Sequence
+from itertools import chain
 
 import numpy as np
 import streamlit as st
@@ -30,7 +31,7 @@ REMEMBER = "A hidden number stays hidden only as long as no other table gives it
 
 def company_sums() -> tuple[np.ndarray, np.ndarray]:
     """Return which companies each published count adds up (p, 4), and the true counts (p,)."""
-    parts = [companies for counts in TABLES.values() for companies in counts.values()]
+    parts = list(chain.from_iterable(counts.values() for counts in TABLES.values()))
     incidence = np.zeros((len(parts), len(COMPANIES)), dtype=np.int64)
     for number, companies in enumerate(parts):
         incidence[number, list(companies)] = 1
@@ -81,8 +82,11 @@ def draw_lesson() -> None:
         )
         _, counts = company_sums()
         is_hidden = hidden_counts()
-        shown = [HIDDEN_MARK if h else str(c) for c, h in zip(counts, is_hidden, strict=True)]
-        st.markdown(_tables_markdown(shown))
+        count_texts = [
+            HIDDEN_MARK if hidden else str(count)
+            for count, hidden in zip(counts, is_hidden, strict=True)
+        ]
+        st.markdown(_tables_markdown(count_texts))
         st.caption("A family owns the large bakery and the small garage.")
         guess = st.number_input(
             f"How many people of the {COMPANIES[HIDDEN_COMPANY]} are ill?",
@@ -128,14 +132,14 @@ def _draw_rounding() -> None:
     )
 
 
-def _tables_markdown(shown: Sequence[str]) -> str:
+def _tables_markdown(count_texts: Sequence[str]) -> str:
     """Return the five tables, one a line, with these counts."""
     lines = ["| table | counts |", "|---|---|"]
     position = 0
     for name, counts in TABLES.items():
         texts = []
         for label in counts:
-            texts.append(f"{label} **{shown[position]}**")
+            texts.append(f"{label} **{count_texts[position]}**")
             position += 1
         lines.append(f"| {name} | {' · '.join(texts)} |")
     return "\n".join(lines)

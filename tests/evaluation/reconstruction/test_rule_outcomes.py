@@ -170,3 +170,13 @@ def test_a_private_counterpart_has_the_guess_of_its_epsilon_and_the_sentence_say
         f"{format_times_in_100(bound)}."
     )
     assert "No private release" in comparison_sentences(outcomes[1], 60, "people", None)
+
+
+def test_a_private_release_protects_all_rows_of_a_person():
+    """Three rows each: three times the noise for the same bound on a guess."""
+    persons = AskedTables.of(ASKED.tables, BLOCK, rows_per_person=3)
+    assert persons.problem.group == 3
+    (single,) = private_curve(ASKED, BLOCK, 1e-9, epsilons=(10.0,))
+    (protected,) = private_curve(persons, BLOCK, 1e-9, epsilons=(10.0,))
+    assert protected.max_guess == approx(single.max_guess)
+    assert protected.costs.misplaced > 1.5 * single.costs.misplaced
