@@ -165,6 +165,12 @@ def test_a_persons_column_says_what_the_first_row_of_that_person_says(people, in
     assert rows.count((0,), (2,)).tolist() == [6 * (first == value).sum() for value in (0, 1)]
 
 
+def test_a_persons_column_is_never_that_of_another_person():
+    frame = table([[(0, 0), (0, 1)], [(1, 0), (1, 1), (1, 1)], [(0, 1)], [(1, 0)]])
+    kept = PERSONAL.bound_contributions(frame, DOMAIN.names)
+    assert kept["a"].tolist() == (kept["id"] % 2).tolist()
+
+
 def test_a_persons_columns_are_columns_and_people_are_counted():
     with expect_error("columns belong to a person only where people are counted"):
         PrivacyUnit("id", 3, person_columns=("a",))

@@ -82,8 +82,7 @@ MUTANTS = {
         "data/privacy_unit.py",
         "first_rows.iloc[row_of_person, position]",
         "first_rows.iloc[np.roll(row_of_person, 1), position]",
-        "tests/privacy/test_people_once.py::"
-        "test_a_persons_column_says_what_the_first_row_of_that_person_says",
+        "tests/privacy/test_people_once.py::test_a_persons_column_is_never_that_of_another_person",
     ),
     "the noise of one vote for a person": (  # the wrong neighbour relation
         "privacy/curators/curator.py",
