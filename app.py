@@ -26,8 +26,10 @@ else:
         if page.title == DATA_PAGE_LABEL:  # it draws itself what is on its way
             stakeholder_wall.draw_until_withheld(page.run)
         elif table_changes.apply_finished_changes():
-            if visible_table().uploaded:
-                browser_memory.remember_columns(visible_table())
-            stakeholder_wall.draw_until_withheld(page.run)
+            try:
+                stakeholder_wall.draw_until_withheld(page.run)
+            finally:  # once the page has said what is asked
+                if visible_table().uploaded:
+                    browser_memory.remember_columns(visible_table())
     finally:
         address_link.draw_link_warnings()

@@ -54,7 +54,7 @@ own_table_text = (
     f"CSV, Excel or Parquet. Only in {server_label()}'s memory until you close the tab."
 )
 if owner.has_samples_only():
-    own_table_text = "Not on this page: Data says how, so that your table stays with you."
+    own_table_text = "Only samples here. Data says how to use your own table."
 with doors_column.container(key="doors"):
     for key, page, label, icon, caption, query in (
         (

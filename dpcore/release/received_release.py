@@ -43,6 +43,8 @@ SYSTEM_FOLDERS = {"__MACOSX"}
 SYSTEM_FILES = {".DS_Store", "Thumbs.db", "desktop.ini"}
 READABLE_METHODS = {zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED}
 ENCRYPTED_FLAG = 0x1
+# Without which programs or libraries are not found; a key of this server's owner is no such one.
+SYSTEM_VARIABLES = ("PATH", "LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH", "SYSTEMROOT", "TEMP", "TMPDIR")
 KEY_PATTERN = re.compile(r"[0-9a-fA-F]{64}")
 RESULT_MARKS = {"ok  ": True, "FAIL": False}
 
@@ -209,13 +211,15 @@ def _run_verifier(workspace: Path, folder: Path, key: str) -> tuple[Check, ...]:
     program.write_text(VERIFIER_SOURCE, encoding="utf-8")
     command = [sys.executable, "-P", str(program), str(folder)]
     command += [f"--key={key}"] if key else []
-    libraries = os.pathsep.join(path for path in sys.path if path)
-    environment = {**os.environ, "PYTHONPATH": libraries, "PYTHONIOENCODING": "utf-8"}
+    libraries = os.pathsep.join(str(Path(path).absolute()) for path in sys.path if path)
+    environment = {name: os.environ[name] for name in SYSTEM_VARIABLES if name in os.environ}
+    environment |= {"PYTHONPATH": libraries, "PYTHONIOENCODING": "utf-8"}
     try:
         ended = subprocess.run(
             command,
             capture_output=True,
             env=environment,
+            cwd=workspace,
             timeout=MAX_VERIFICATION_SECONDS,
             check=False,
         )

@@ -591,6 +591,7 @@ def test_answers_that_no_distribution_holds_are_released_without_rows():
         "card.html",
         "release.json",
     }
+    assert "Synthetic rows, and" not in Path("out/card.html").read_text()
     table = pd.read_csv("out/answers.csv")
     real = Marginals.all(domain_from_json(dict.fromkeys(names, 9)), 2).answers_of_rows(
         Rows(rows, np.ones(200))

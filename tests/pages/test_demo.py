@@ -38,13 +38,15 @@ def test_a_page_says_that_there_are_samples_only_and_takes_no_file(in_demo, page
 def test_start_offers_no_upload(in_demo):
     text = everything(open_page("app"))
     assert "CSV, Excel or Parquet" not in text
-    assert "Not on this page" in text
+    assert "Only samples here" in text
 
 
-def test_what_a_forged_browser_asks_for_is_refused_too(in_demo):
+def test_what_a_forged_browser_asks_for_is_refused_too(in_demo, monkeypatch):
     with pytest.raises(InputError, match="public samples only"):
         server_paths.resolve_table_path("people.csv")
-    assert release_ledger.are_releases_blocked()
+    assert release_ledger.are_releases_blocked(), "with a key"
+    monkeypatch.delenv(owner.KEY_VARIABLE)
+    assert release_ledger.are_releases_blocked(), "and without one, on one's own machine"
     assert release_ledger.find_ledger_path() is None
     sent = []
 

@@ -169,7 +169,7 @@ def test_a_prediction_opens_with_runs_made_beforehand_and_another_one_waits_for_
 
 
 @parametrize("loss", ["hinge", "absolute", "huber", "quantile"])
-def test_every_loss_makes_a_picture_of_two_coefficients(loss):
+def test_every_loss_makes_a_picture_of_two_coefficients(loss, tmp_path):
     app = opened(part=PARTS[1], plane_loss=loss)
     assert [trace["type"] for trace in figure_traces(app, 1)] == [
         "heatmap",
@@ -178,6 +178,10 @@ def test_every_loss_makes_a_picture_of_two_coefficients(loss):
         "scatter",
     ]
     assert len(figures(app)) == 3
+    if loss == "huber":
+        script = run_script(open_code(app), tmp_path)
+        draws = plain(figure_traces(app, 1)[2]["x"])
+        assert draws == approx(script["law"].draws[:, 0])
 
 
 def test_the_guarantee_is_kept_everywhere_and_the_printed_one_is_not():

@@ -8,10 +8,15 @@ import shutil
 import zipfile
 from contextlib import chdir, redirect_stdout
 
+import pandas as pd
 import pytest
 from streamlit.runtime.caching import clear_session_resource_cache
 
+from dpcore import read_json
 from dpcore.cli import main
+from dpcore.release.evidence import verifier
+from dpcore.release.evidence.card import card_page
+from dpcore.release.ledger.signing import load_signing_key
 from pages._ui.ask import opened_release
 from pages._ui.session import owner, release_ledger
 from tests.cli.command_files import write_files
@@ -26,7 +31,7 @@ from tests.pages.headless import (
     switch_page,
     visible_text,
 )
-from tests.small_problems import module_fixture, parametrize
+from tests.small_problems import module_fixture, parametrize, write_json
 
 QUESTION = "sex = m and age > 21"
 
@@ -134,6 +139,22 @@ def test_a_folder_and_an_owner_s_key_are_read_on_one_s_own_machine_alone(folder,
     app = open_page("ask")
     assert not app.segmented_control
     assert app.file_uploader(key=opened_release.UPLOAD_KEY)
+
+
+def test_a_release_whose_owner_signed_other_rows_is_refused_in_words(folder, tmp_path):
+    forged = shutil.copytree(folder, tmp_path / "forged")
+    pd.DataFrame({"age": [20, 21], "<b>other</b>": [1, 2]}).to_parquet(forged / "synthetic.parquet")
+    (forged / "weights.parquet").unlink()
+    facts = read_json(forged / "release.json")
+    facts["files"].pop("weights.parquet")
+    facts["files"]["synthetic.parquet"] = verifier.digest(forged / "synthetic.parquet")
+    write_json(forged / "release.json", facts)
+    (forged / "card.html").write_text(card_page(facts, 1))
+    load_signing_key(tmp_path / "forger").sign(forged)
+    app = brought(open_page("ask"), packed(forged))
+    assert app.success, "every file is as it was signed"
+    assert "synthetic.parquet" in error_text(app)
+    assert not app.get("vega_lite_chart")
 
 
 def test_a_release_beside_the_ledger_comes_back_from_its_folder(folder, tmp_path):

@@ -101,6 +101,7 @@ def test_an_uploads_project_opens_on_another_tab_with_the_same_run():
     assert again.experiment.algorithm == project.experiment.algorithm
     assert again.experiment.budget == project.experiment.budget
     assert again.experiment.seeds == project.experiment.seeds
+    assert not other.run().success, "it was seen, and is not said again"
 
 
 def test_a_samples_project_names_the_sample_and_its_settings():

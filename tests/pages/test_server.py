@@ -18,7 +18,7 @@ from streamlit.runtime.memory_media_file_storage import _calculate_file_id
 
 from pages._ui.server import connection_check, frame_ancestors
 from pages._ui.server.page_address import complete_query
-from pages._ui.session import uploads
+from pages._ui.session import current_table, uploads
 from tests.running_app import (
     Listener,
     Tab,
@@ -30,6 +30,11 @@ from tests.running_app import (
 from tests.small_problems import module_fixture, parametrize
 
 EVIL = "http://evil.example"
+LOCAL = {
+    "server.address": "127.0.0.1",
+    "server.allowedHosts": ["localhost", "127.0.0.1"],
+    "server.corsAllowedOrigins": [],
+}
 MB = 2**20
 LET_IN = 101
 REFUSED = 403
@@ -167,7 +172,7 @@ def test_a_page_asked_for_by_another_name_says_what_to_set_and_so_does_the_log(
         assert answer.status_code == REFUSED
         assert words in answer.text
         assert "STREAMLIT_SERVER_ALLOWED_HOSTS" in answer.text
-        assert ALERT not in answer.text
+        assert "<script" not in answer.text
     assert words in server.said()
     assert server.said().count(name) == 1, "once, however often it is asked for"
     assert "It answers to: localhost 127.0.0.1." in server.said()
@@ -191,6 +196,25 @@ def test_a_page_that_stays_empty_can_ask_why(server):
     asked = {"origin": server.address}
     reason = requests.get(f"{server.address}/connection-reason", params=asked, timeout=60).text
     assert "WebSocket" in reason
+
+
+@parametrize(
+    "changed, is_public",
+    [
+        ({}, False),
+        ({"server.corsAllowedOrigins": ["http://localhost:3000"]}, False),
+        ({"server.corsAllowedOrigins": ["https://friend.example"]}, True),
+        ({"server.corsAllowedOrigins": ["*"]}, True),
+        ({"server.address": None}, True),
+        ({"server.allowedHosts": []}, True),
+        ({"server.allowedHosts": ["localhost", "explorer.example.org"]}, True),
+    ],
+)
+def test_whoever_else_can_reach_or_drive_a_server_makes_it_one_for_others(
+    monkeypatch, changed, is_public
+):
+    monkeypatch.setattr(current_table.st, "get_option", (LOCAL | changed).get)
+    assert current_table.is_public_host() == is_public
 
 
 @parametrize(

@@ -82,6 +82,7 @@ VISITS = [
         ("guarantee", {"expert": part})
         for part in ("Suspicions", "Mistakes", "Cost", "Proof", "All releases")
     ),
+    ("alternatives", {}),
     ("audit", {}),
     ("lessons", {}),
     ("glossary", {}),
@@ -154,6 +155,8 @@ def work(app):
     """Do in the normal view what a session does with a table: run, compare, learn, evolve."""
     set_fields(switch_page(app, "explore"), repeats=2)
     run_comparison(switch_page(app, "compare"), epsilons=(1.0,))
+    set_fields(switch_page(app, "alternatives"), disclosure_rules=["exact tables"])
+    click_and_wait(app, "Attack these tables")
     click_and_wait(visit(app, "learning", {"part": "Prediction"}), "Learn")
     click_and_wait(visit(app, "evolution", {"part": "My table"}), "Evolve the rows")
     return app

@@ -145,10 +145,31 @@ def test_a_folder_s_links_and_pipes_are_not_followed(folder, tmp_path, make):
         copy_folder(source, target)
 
 
-def test_a_page_that_keeps_its_reader_busy_ends_the_check(folder, tmp_path, monkeypatch):
-    source = tmp_path / "source"
-    shutil.copytree(folder, source)
-    (source / "card.html").write_bytes(b"<" * (received_release.MAX_DOCUMENT_BYTES - 1))
-    monkeypatch.setattr(received_release, "MAX_VERIFICATION_SECONDS", 4)
-    with expect_error("no end within 4 seconds", InputError):
-        receive_release(partial(copy_folder, source))
+def test_a_check_without_an_end_is_ended(folder, monkeypatch):
+    monkeypatch.setattr(received_release, "VERIFIER_SOURCE", "while True:\n    pass\n")
+    monkeypatch.setattr(received_release, "MAX_VERIFICATION_SECONDS", 1)
+    with expect_error("no end within 1 seconds", InputError):
+        receive_release(partial(copy_folder, folder))
+
+
+def test_the_verifier_is_not_told_of_this_server_s_secrets(folder, monkeypatch):
+    monkeypatch.setenv("DPCORE_LEDGER_KEY", "secret")
+    program = "import os; print('ok   files:', *os.environ)"
+    monkeypatch.setattr(received_release, "VERIFIER_SOURCE", program)
+    received = receive_release(partial(copy_folder, folder))
+    assert "PATH" in received.checks[0].finding
+    assert "DPCORE" not in received.checks[0].finding
+
+
+@parametrize(
+    "program",
+    [
+        "import sys; print('ok   files: fine'); sys.exit(1)",
+        "print('FAIL files: other')",
+        "print('sound')",
+    ],
+)
+def test_a_check_that_contradicts_itself_opens_nothing(folder, monkeypatch, program):
+    monkeypatch.setattr(received_release, "VERIFIER_SOURCE", program)
+    with expect_error("could not be run", InputError):
+        receive_release(partial(copy_folder, folder))

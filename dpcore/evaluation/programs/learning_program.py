@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from ...algorithms import Algorithm
 from ...core.types import frozen
 from ...schema.schema_json import domain_from_json
 from ..experiment import ExperimentGrid, LearningTask
@@ -14,7 +15,7 @@ import pandas as pd
 
 from dpcore import ALGORITHMS, Budget, InputError, Run
 from dpcore import domain_from_json, limit_rows, read_table, read_task
-from dpcore.evaluation.output_laws import line_law, split_rows"""
+from dpcore.evaluation.output_laws import line_law, plane_law, split_rows"""
 TASK_CODE = """problem, rows = read_task({text}, domain, table, radius={radius}, group={group})"""
 HELD_OUT_CODE = """
 rows, held_out = split_rows(rows, {share}, 0)
@@ -22,6 +23,10 @@ problem = replace(problem, n=rows.n)"""
 LAW_CODE = """budget = {budget}
 law = line_law(problem, rows, budget, calibration={calibration}, factor={factor}, stages={stages})
 print("9 of 10 private answers are within", law.radius_of_90_percent, "of the real one")"""
+PLANE_CODE = """budget = {budget}
+law = plane_law(problem, rows, budget, calibration={calibration})
+print("without privacy:", law.optimum)
+print("private answers spread by", law.draws.std(0))"""
 RUN_CODE = """algorithm = {algorithm}
 run = Run(algorithm, problem, rows, budget, seed={seed}).finish()
 print(run.release.x, run.summarise().final_results)"""
@@ -60,13 +65,32 @@ def quantile_program(grid: ExperimentGrid[LearningTask], settings: LawSettings) 
         factor=literal(settings.factor),
         stages=literal(settings.stages),
     )
-    run_code = RUN_CODE.format(algorithm=algorithm_code(algorithm), seed=grid.seed)
     cells = (
         *_task_cells(task),
         CodeCell("How near the private answer is (uses real data: do not publish)", law_code),
-        CodeCell("One private answer (do not publish: the seed is known)", run_code),
+        _answer_cell(algorithm, grid.seed),
     )
     return Program("One number of a column, learned privately", grid.to_commands(), cells)
+
+
+def plane_program(grid: ExperimentGrid[LearningTask], calibration: str) -> Program:
+    """Return the program of two private weights: their law, and one answer of the grid's method."""
+    task = grid.task
+    (algorithm,) = grid.algorithms.values()
+    (budget,) = grid.budgets
+    law_code = PLANE_CODE.format(budget=budget_code(budget), calibration=literal(calibration))
+    cells = (
+        *_task_cells(task),
+        CodeCell("Where the weights fall (uses real data: do not publish)", law_code),
+        _answer_cell(algorithm, grid.seed),
+    )
+    return Program("Two weights of a line, learned privately", grid.to_commands(), cells)
+
+
+def _answer_cell(algorithm: Algorithm, seed: int) -> CodeCell:
+    """Return the cell that runs an algorithm once, on what the cells before have made."""
+    code = RUN_CODE.format(algorithm=algorithm_code(algorithm), seed=seed)
+    return CodeCell("One private answer (do not publish: the seed is known)", code)
 
 
 def _task_cells(task: LearningTask) -> tuple[CodeCell, ...]:

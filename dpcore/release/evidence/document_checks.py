@@ -13,15 +13,16 @@ from .release_folder import ReleaseFolder
 
 LABEL = "label.svg"
 PAGES = ("board.html", "card.html", "proof.html", "review.html")
-# In tags only: a name of a column may be any text, but its < and > are escaped.
+# In tags only: a name of a column may be any text, but its < and > are escaped. No pattern reads
+# on from one < past another: a page full of them would keep its reader busy for hours.
 ACTIVE_CONTENT = re.compile(
-    r"<\s*(?:script|iframe|object|embed|img|link|base|form|input|template)\b|<[^>]*(?:\son\w+\s*=|javascript:)",
+    r"<\s*(?:script|iframe|object|embed|img|link|base|form|input|template)\b|<[^<>]*(?:\son\w+\s*=|javascript:)",
     re.I,
 )
 HIDDEN_CONTENT = re.compile(
-    r"<!--|<[^>]*(?:\shidden\b|display\s*:\s*none|visibility\s*:|font-size\s*:|opacity\s*:)", re.I
+    r"<!--|<[^<>]*(?:\shidden\b|display\s*:\s*none|visibility\s*:|font-size\s*:|opacity\s*:)", re.I
 )
-CARD_ROW = re.compile(r'<tr><th scope="row">(.*?)</th>\s*<td>(.*?)</td>', re.DOTALL)
+ROW_START = '<tr><th scope="row">'
 PRIOR_SUSPICION = 0.1  # of the suspicion that the pages take for an example
 BUDGET_PATTERN = r"ε = \d[\d.e+-]*(?: of \d[\d.e+-]*)? at δ = \d[\d.e-]*"
 SVG_TAG = re.compile(r"<([^<>]*)>")
@@ -114,7 +115,7 @@ def _check_rows(folder: ReleaseFolder, card: str) -> None:
         "Time": facts["time"],
         **{f"SHA-256 of {name}": value for name, value in facts["files"].items()},
     }
-    rows = [(_visible_text(name), _visible_text(value)) for name, value in CARD_ROW.findall(card)]
+    rows = _card_rows(card)
     for name, value in expected.items():
         cell_values = [cell_value for row_name, cell_value in rows if row_name == name]
         starts_right = len(cell_values) == 1 and cell_values[0].startswith(_collapse_spaces(value))
@@ -128,6 +129,18 @@ def _check_rows(folder: ReleaseFolder, card: str) -> None:
         )
 
 
+def _card_rows(card: str) -> list[tuple[str, str]]:
+    """Return the names and values of the rows of a card's tables, as a reader sees them."""
+    rows = []
+    for row in card.split(ROW_START)[1:]:
+        name, _, remainder = row.partition("</th>")
+        value, end, _ = remainder.lstrip().removeprefix("<td>").partition("</td>")
+        is_whole = remainder.lstrip().startswith("<td>") and bool(end)
+        require(is_whole, f"card.html: {_visible_text(name)[:80]}: no such row was written")
+        rows.append((_visible_text(name), _visible_text(value)))
+    return rows
+
+
 def _total_budget_text(facts: dict) -> str:
     """Return what all releases so far cost together, as the pages state it."""
     spent = facts["dataset"]["spent"]["epsilon"]
@@ -137,7 +150,7 @@ def _total_budget_text(facts: dict) -> str:
 
 def _check_budgets(name: str, page: str, expected: set) -> None:
     """Raise WrongError unless a page states these costs at a δ, each of them and no other."""
-    text = _collapse_spaces(html.unescape(re.sub(r"<[^>]*>", " ", page)))
+    text = _visible_text(page, " ")
     stated = set(re.findall(BUDGET_PATTERN, text))
     require(stated == expected, f"{name} says {', '.join(sorted(stated))[:100]} of its budget")
 
@@ -153,14 +166,19 @@ def _check_label(label: str, guess: str) -> None:
             name in SVG_ATTRIBUTES and stated <= SVG_ATTRIBUTES[name] and not unknown_text,
             f"{LABEL} holds something that acts or hides",
         )
-    text = _collapse_spaces(html.unescape(re.sub(r"<[^>]*>", " ", label)))
+    text = _visible_text(label, " ")
     matches = set(re.findall(GUESS_PATTERN, text))
     require(matches == {guess}, f"{LABEL} says {', '.join(matches)[:80]} where {guess} follows")
 
 
-def _visible_text(page: str) -> str:
-    """Return the text that a reader sees of HTML, in one line."""
-    return _collapse_spaces(html.unescape(re.sub(r"<[^>]*>", "", page)))
+def _visible_text(page: str, gap: str = "") -> str:
+    """Return the text that a reader sees of HTML, in one line, with a `gap` for each tag.
+
+    What follows the last > is no tag, and is not searched for the end of one.
+    """
+    tags_end = page.rfind(">") + 1
+    text = re.sub(r"<[^>]*>", gap, page[:tags_end]) + page[tags_end:]
+    return _collapse_spaces(html.unescape(text))
 
 
 def _collapse_spaces(content: str) -> str:

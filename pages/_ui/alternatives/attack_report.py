@@ -72,7 +72,7 @@ def _rule_numbers(outcome: RuleOutcome, n: int) -> dict[str, str]:
         "proved": _of_100(outcome.proved_share),
         "undecided": _of_100(outcome.undecided_share),
         "guessed right": _of_100(outcome.guessed_share),
-        "guessed from single columns": _of_100(outcome.baseline_share),
+        "from single columns": _of_100(outcome.baseline_share),
         "in another sample": _of_100(outcome.sample_share),
         "value disclosed": _of_100(outcome.disclosed_share),
         "in a wrong cell": _of_100(costs.misplaced),

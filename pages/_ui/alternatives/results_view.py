@@ -28,14 +28,12 @@ from .attack_job import AttackResult, AttackTask
 from .attack_settings import AttackSettings
 
 MAX_GROUPS = 12  # small groups that a chart shows
-NO_COUNTERPART_TEXT = "none"
 LIMITS = (
     "The attacker knows the rule, the number of {unit} and these tables, and nothing else.",
     "Other releases about the same {unit} reveal more, whatever the rule.",
-    "What is proved holds for this very table. On another table the same rule proves more or less.",
-    "Noise bounds any guess on any table, also of someone who knows everyone else.",
-    "The bound on noise has a failure probability of its own (δ).",
-    "Proved and guessed are two things: a proof is certain, a bound is the most that can happen.",
+    "What is proved holds for this table. On another the same rule proves more or less.",
+    "The bound on noise holds for any table, except with its failure probability (δ).",
+    "A proof is certain. A bound is the most that can happen.",
 )
 
 

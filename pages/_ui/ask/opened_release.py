@@ -43,11 +43,10 @@ class ReleaseSource:
 
     identity: tuple[Any, ...]
     copy_files: CopyFiles
-    key: str
 
 
 def choose_release() -> ReleaseSource | None:
-    """Draw the choice of a release, and of its owner's key; None where none is chosen."""
+    """Draw the choice of a release, and return it; None where none is chosen."""
     if owner.has_samples_only():
         st.info(owner.samples_only_text(), icon=":material/info:")
         return None
@@ -92,7 +91,7 @@ def _choose_file() -> ReleaseSource | None:
     if upload is None:
         return None
     archive = BytesIO(upload.getvalue())
-    return ReleaseSource(("file", upload.file_id), partial(unpack_release, archive), _ask_for_key())
+    return ReleaseSource(("file", upload.file_id), partial(unpack_release, archive))
 
 
 def _choose_folder() -> ReleaseSource | None:
@@ -116,7 +115,7 @@ def _choose_folder() -> ReleaseSource | None:
         reason = error if isinstance(error, InputError) else "there is no such folder"
         st.error(f"{escape_markdown(text, 200)}: {escape_markdown(reason, 200)}.")
         return None
-    return ReleaseSource(("folder", text, changed), partial(copy_folder, folder), _ask_for_key())
+    return ReleaseSource(("folder", text, changed), partial(copy_folder, folder))
 
 
 def _choose_earlier_release(releases: Mapping[int, EarlierRelease]) -> ReleaseSource:
@@ -130,12 +129,11 @@ def _choose_earlier_release(releases: Mapping[int, EarlierRelease]) -> ReleaseSo
     return ReleaseSource(
         ("ledger", str(release.folder), release.receipt["hash"]),
         partial(copy_folder, release.folder),
-        _ask_for_key(),
     )
 
 
-def _ask_for_key() -> str:
-    """Return the public key of the ledger's owner, as it is typed; "" without one."""
+def ask_for_key() -> str:
+    """Draw an input for the public key of the release's owner; return it, "" without one."""
     return st.text_input(
         "Its owner's public key (optional)",
         key="released-key",
@@ -146,24 +144,24 @@ def _ask_for_key() -> str:
     ).strip()
 
 
-def received_release(source: ReleaseSource | None) -> ReceivedRelease | None:
+def received_release(source: ReleaseSource | None, key: str) -> ReceivedRelease | None:
     """Return the chosen release as verified, or the open one; None while there is none."""
     if source is None:
         job = session().find_resource(OPEN_JOB)
         return job.result if isinstance(job, Job) else None
     return job_result(
         OPEN_JOB,
-        (source.identity, source.key),
+        (source.identity, key),
         "release-verification",
-        partial(_verify_in_job, source),
+        partial(_verify_in_job, source, key),
         "Check it again",
         MAX_VERIFICATIONS,
     )
 
 
-def _verify_in_job(source: ReleaseSource, job: Job) -> ReceivedRelease:
+def _verify_in_job(source: ReleaseSource, key: str, job: Job) -> ReceivedRelease:
     job.report_progress(0.2, "The release is copied and verified")
-    return receive_release(source.copy_files, source.key)
+    return receive_release(source.copy_files, key)
 
 
 def draw_verdict(received: ReceivedRelease) -> None:

@@ -1,6 +1,5 @@
 """Pinning of a run beside another, downloads of rows and settings, code that repeats it."""
 
-import json
 from dataclasses import dataclass
 from typing import Any
 
@@ -126,10 +125,9 @@ def _format_value(value: Any) -> str:
 
 @hide_in_stakeholder_view
 def draw_downloads(table: Table, job: RunJob, run_settings: RunSettings) -> None:
-    """Draw downloads: synthetic rows, the run's settings, and its code in two languages."""
+    """Draw downloads: synthetic rows, and the code of the run."""
     result = job.results[0]
     draw_heading("Download")
-    experiment = run_settings.experiment
     with st.container(horizontal=True):
         st.download_button(
             "Synthetic rows (CSV)",
@@ -140,21 +138,13 @@ def draw_downloads(table: Table, job: RunJob, run_settings: RunSettings) -> None
             on_click="ignore",
             help="As many rows as the table has, from the first repeat.",
         )
-        st.download_button(
-            "Settings (JSON)",
-            json.dumps(experiment.to_json(), indent=2, ensure_ascii=False),
-            "settings.json",
-            "application/json",
-            icon=":material/settings:",
-            on_click="ignore",
-            help="Everything that repeats this run but the table.",
-        )
     st.caption(
         "Exploring can be repeated, so someone who knows the repeat number can take the noise "
         "off again. "
-        "These rows are for looking at, not for publishing."
+        "These rows are for looking at, not for publishing. Share ▾ saves everything that repeats "
+        "this run but the table."
     )
-    draw_program(query_program(experiment), table)
+    draw_program(query_program(run_settings.experiment), table)
     if table.trial is not None:
         st.caption(
             "The command measures the schema anew, with the run's repeat number and share of "

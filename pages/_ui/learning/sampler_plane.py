@@ -9,12 +9,23 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
+from dpcore import ALGORITHMS, Budget
+from dpcore.evaluation.experiment import ExperimentGrid, LearningTask
 from dpcore.evaluation.output_laws import PlaneLaw, plane_law, sampler_walk_on_invented_rows
+from dpcore.evaluation.programs.learning_program import plane_program
+from dpcore.evaluation.programs.program import Program
 from dpcore.problems.losses import Logistic
 from dpcore.problems.parse_tasks import task_text
 
 from ..charts import learning_charts
-from ..components import draw_chart_panel, draw_heading, hide_in_stakeholder_view, parameter_widgets
+from ..components import (
+    draw_chart_panel,
+    draw_heading,
+    draw_program,
+    hide_in_stakeholder_view,
+    parameter_widgets,
+)
+from ..components.program_panel import table_file_name
 from ..session import Table, escape_markdown, persistent_widget_args, printable_text
 from .quantile import choose_calibration, draw_cautions, load_task, numeric_column_names
 from .table_learning import choose_loss_and_target, loss_target_pairs
@@ -74,6 +85,18 @@ def _draw_weight_law(
         _draw_predictions(law, table, feature, target, is_probability=is_probability)
     with expert_container:
         _draw_weights(law, feature)
+    if table.trial is None:
+        draw_program(_plane_program(table, text, budget, calibration_choice), table)
+
+
+def _plane_program(table: Table, text: str, budget: Budget, calibration: str) -> Program:
+    """Return the program that computes the law of the weights, and learns them once."""
+    task = LearningTask(
+        table=table_file_name(table), schema=table.schema, text=text, unit=table.unit
+    )
+    algorithm = ALGORITHMS["regularized_exponential"](calibration=calibration)
+    grid = ExperimentGrid(task=task, algorithms={"": algorithm}, budgets=(budget,))
+    return plane_program(grid, calibration)
 
 
 def _draw_predictions(

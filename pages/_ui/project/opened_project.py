@@ -30,6 +30,7 @@ from ..components.parameter_widgets import (
 )
 from ..components.program_panel import table_file_name
 from ..components.question_choice import columns_key, kinds_of_queries, set_columns
+from ..components.tab_experiment import experiment_slot
 from ..jobs.browser_memory import skip_restoring
 from ..jobs.table_changes import cancel_table_jobs, start_schema_change
 from ..session import (
@@ -53,13 +54,14 @@ IN_VIEW_TEXT = "To open a project, turn the stakeholder view off."
 class OpenedProject:
     """The project that was opened in a tab: what it is called, and what became of it.
 
-    It `waits` as long as no table has its columns. A `problem` is why a file is no project; `notes`
-    are what of it cannot be shown.
+    It `waits` as long as no table has its columns, and is `hidden` once it was seen. A `problem` is
+    why a file is no project; `notes` are what of it cannot be shown.
     """
 
     name: str = ""
     project: Project | None = None
     waits: bool = False
+    hidden: bool = False
     problem: str = ""
     notes: tuple[str, ...] = ()
 
@@ -68,8 +70,13 @@ class OpenedProject:
         self.name = ""
         self.project = None
         self.waits = False
+        self.hidden = False
         self.problem = ""
         self.notes = ()
+
+    def hide(self) -> None:
+        """Say no more of it; the folder of its ledger is still offered on Release."""
+        self.hidden = True
 
 
 def draw_open_uploader() -> None:
@@ -97,7 +104,10 @@ def draw_opened_project() -> None:
     if opened.problem:
         st.error(escape_markdown(opened.problem, 400))
         opened.problem = ""
-    if opened.project is None:
+    if opened.project is None or opened.hidden:
+        return
+    if _is_shown_experiment(opened.project.experiment):
+        opened.hide()
         return
     if opened.waits and has_columns_of(whole_table(), opened.project):
         _use_on_table(opened, whole_table())
@@ -118,7 +128,22 @@ def draw_opened_project() -> None:
                 icon=":material/query_stats:",
                 query_params=link_settings(opened.project.experiment, whole_table())[0],
             )
-        st.button("Close", key="close-project", on_click=opened.close, type="tertiary")
+        st.button("Close", key="close-project", on_click=opened.hide, type="tertiary")
+
+
+def _is_shown_experiment(experiment: Experiment) -> bool:
+    """Return whether a page has shown just this experiment on the table in use."""
+    slot = experiment_slot()
+    other = slot.experiment
+    if other is None or slot.table_identity != whole_table().identity:
+        return False
+    return (
+        other.task.queries == experiment.task.queries
+        and other.task.schema == experiment.task.schema
+        and other.algorithm == experiment.algorithm
+        and other.budget == experiment.budget
+        and other.seeds == experiment.seeds
+    )
 
 
 def project_ledger() -> str:

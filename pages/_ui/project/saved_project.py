@@ -42,13 +42,13 @@ def draw_save_button() -> None:
     if not table.schema:
         st.caption(NOTHING_TO_SAVE_TEXT)
         return
-    mine = session()
+    tab_session = session()
     slot = experiment_slot()
     in_view = is_public_table(table)
     choices = _typed_choices(in_view=in_view)
     st.download_button(
         "Save project",
-        lambda: _project_text(mine, slot, choices, in_view=in_view),
+        lambda: _project_text(tab_session, slot, choices, in_view=in_view),
         PROJECT_FILE,
         "application/json",
         on_click="ignore",
@@ -104,12 +104,12 @@ def _typed_choices(*, in_view: bool) -> TypedChoices:
 
 
 def _project_text(
-    mine: Session, slot: ExperimentSlot, choices: TypedChoices, *, in_view: bool
+    tab_session: Session, slot: ExperimentSlot, choices: TypedChoices, *, in_view: bool
 ) -> str:
     """Return the file of a tab's project; empty where its table was forgotten meanwhile."""
-    if mine.table is None:
+    if tab_session.table is None:
         return ""
-    table = public_table_of(mine.table) if in_view else mine.table
+    table = public_table_of(tab_session.table) if in_view else tab_session.table
     project = project_of_table(table, slot.experiment, choices)
     return json.dumps(project.to_json(), indent=2, ensure_ascii=False)
 

@@ -62,7 +62,8 @@ def test_upload_schema_run_chart_download_come_back_and_cancel(page, server, peo
     lines = download.value.path().read_text().splitlines()
     assert (lines[0], len(lines)) == ("sex,age", 3001)
     with page.expect_download() as download:
-        click(page, "button", "Settings (JSON)")
+        click(page, "button", "Share")
+        click(page, "button", "Save project")
     settings = json.loads(download.value.path().read_text())
     assert (settings["columns"], settings["queries"]) == (["sex", "age"], ["marginals:2"])
     assert "--queries marginals:2" in settings["command"]

@@ -113,6 +113,20 @@ def test_a_bound_that_a_solver_gets_wrong_proves_nothing(monkeypatch):
         assert np.all(proofs.possible >= least)
 
 
+def test_a_table_that_a_solver_makes_up_is_not_taken_for_one_that_agrees(monkeypatch):
+    published = Rounding(1).publish(asked_tables(1), seeded(0))
+    least = consistent_tables(published).min(axis=0)
+    solve = row_proofs.milp
+
+    def lie(*arguments, **options):
+        result = solve(*arguments, **options)
+        result.x = np.zeros_like(result.x)
+        return result
+
+    monkeypatch.setattr(row_proofs, "milp", lie)
+    assert np.all(prove_rows(published, max_seconds=5).possible >= least)
+
+
 def two_triangles():
     """Three rows, of which at most one is in each edge of two triangles: so one is outside both.
 

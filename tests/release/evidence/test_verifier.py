@@ -502,8 +502,31 @@ def crowded(folder):
         (folder / f"{i}").touch()
 
 
+def bracketed(folder):
+    for name in ("card.html", "label.svg", "review.html"):
+        (folder / name).write_text("<" * 4_000_000)
+
+
+def unending(folder):
+    (folder / "card.html").write_text('<tr><th scope="row">' * 200_000 + "</th> " * 200_000)
+
+
 @parametrize(
-    "change", [named, entered, piped, endless, sparse, many, unnamed, surrogate, no_text, crowded]
+    "change",
+    [
+        named,
+        entered,
+        piped,
+        endless,
+        sparse,
+        many,
+        unnamed,
+        surrogate,
+        no_text,
+        crowded,
+        bracketed,
+        unending,
+    ],
 )
 def test_a_hostile_folder_is_not_sound_at_once_and_in_plain_letters(folder, change):
     change(folder)
