@@ -97,7 +97,7 @@ def protected_text(facts: ReleaseFacts) -> str:
     if protects["unit"] == ROW_UNIT:
         return "each row as one person"
     if protects.get("count") == "people":
-        return f"each person, whose rows, up to {protects['row_limit']:,}, count once together"
+        return f"each person, whose up to {protects['row_limit']:,} rows share one vote"
     rows = protects["rows_per_person"]
     return f"each person, with up to {rows:,} {'row' if rows == 1 else 'rows'}"
 
