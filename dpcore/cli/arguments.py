@@ -11,6 +11,7 @@ from ..core.types import Json, Texts
 from ..data.privacy_unit import DEFAULT_ROWS_OF_ONE_VOTE, ROWS_COLUMN
 from ..evaluation.experiment import MAX_REPEATS, MAX_SEED, PEOPLE, ROWS
 from ..privacy.accounting import MAX_DELTA, MAX_EPSILON, MIN_DELTA, MIN_EPSILON
+from ..queries.parse_queries import split_column_names
 
 ArgumentSpec = tuple[str, Json]  # its name, and what argparse is told of it
 
@@ -162,6 +163,13 @@ ROW_TOTALS_ARGUMENT = flag(
     "totals of rows can be asked, too",
 )
 
+PERSON_COLUMNS_ARGUMENT = argument(
+    "--person-columns",
+    "a,b",
+    f"with --count {PEOPLE}: columns that belong to the person, such as the year of birth; each "
+    "says of a person what one row says",
+)
+
 
 def privacy_unit_of(args: Namespace) -> PrivacyUnit:
     """Return the privacy unit that the arguments state.
@@ -170,15 +178,24 @@ def privacy_unit_of(args: Namespace) -> PrivacyUnit:
     the argument that is missing.
     """
     row_totals = getattr(args, "row_totals", False)
+    columns_text = getattr(args, "person_columns", None)
     count = args.count or (ROWS if args.person is None else PEOPLE)
     if count == ROWS:
         if row_totals:
             raise InputError(f"--row-totals needs --count {PEOPLE}; rows are counted already")
+        if columns_text:
+            raise InputError(f"--person-columns needs --person and --count {PEOPLE}")
         return row_unit_of(args)
     if args.person is None:
         raise InputError(f"--count {PEOPLE} needs --person, the column that identifies a person")
     max_rows = args.most_rows or DEFAULT_ROWS_OF_ONE_VOTE
-    return PrivacyUnit(args.person, max_rows, counts_people=True, row_totals=row_totals)
+    return PrivacyUnit(
+        args.person,
+        max_rows,
+        counts_people=True,
+        row_totals=row_totals,
+        person_columns=tuple(split_column_names(columns_text)) if columns_text else (),
+    )
 
 
 def row_unit_of(args: Namespace) -> PrivacyUnit:

@@ -150,6 +150,7 @@ def _file_facts(grid: ExperimentGrid[QueryTask], runner: GridRunner) -> Json:
             **sweep_identity(runner.problem),
             "person": unit.person,
             **({"count": "people", "row_limit": unit.most_rows} if unit.counts_people else {}),
+            **({"person_columns": list(unit.person_columns)} if unit.person_columns else {}),
             "delta": grid.budgets[0].delta,
             **runner.command_facts,
         },

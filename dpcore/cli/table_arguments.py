@@ -46,6 +46,7 @@ from ..schema.text_format import DELIMITER_NAMES, TextFormat
 from .arguments import (
     COUNT_ARGUMENT,
     PERSON_ARGUMENTS,
+    PERSON_COLUMNS_ARGUMENT,
     ROW_TOTALS_ARGUMENT,
     argument,
     finite_number,
@@ -85,6 +86,7 @@ TASK_ARGUMENTS = (
     *PERSON_ARGUMENTS,
     COUNT_ARGUMENT,
     ROW_TOTALS_ARGUMENT,
+    PERSON_COLUMNS_ARGUMENT,
     argument("--start", "PUBLIC", "a public table of the same schema to start from"),
     flag("--start-support", "combinations that --start lacks stay empty"),
 )

@@ -21,7 +21,11 @@ triangle inequality along L single replacements; divided by N · L votes it is t
 With a column `rows` = k_i beside the others, row totals follow from the same tables: the kept rows
 in c are Σ_k k · #{rows in c of people with k} = N Σ_k k · t(k, c), as such a row weighs 1/k. It is
 one more column of the rows, so that no sensitivity changes. Independent noise σ on the shares
-t(k, c) makes N σ √(Σ k²) of such a total (`accuracy.intervals.row_totals`).
+t(k, c) makes N σ √(Σ k²) of such a total (`accuracy.intervals.question_intervals`).
+
+A column may belong to the person, as the sex does, and not to the row: then all rows of a person
+say in it what one of them says, the one that a limit of one row keeps. That is a change of a
+person's rows by these rows alone, before anything is counted, so that no sensitivity changes.
 """
 
 import math
@@ -32,7 +36,7 @@ import numpy as np
 import pandas as pd
 
 from ..core.errors import InputError
-from ..core.types import Array, value_object
+from ..core.types import Array, Texts, value_object
 from ..schema.column import Column
 from ..schema.column_readings import comparable_name, positions_of_name
 from ..schema.domain import Domain, Rows
@@ -61,8 +65,8 @@ class PrivacyUnit:
     Without that column, `most_rows` above 1 is a promise of whoever holds the table: noise is
     scaled to it, and no row is left out. With `counts_people` everyone counts once: the kept rows
     of a person share one vote (see the module), and with `row_totals` a column `rows` says how many
-    these are. Raises InputError where that has no person column, or more rows than can share a
-    vote.
+    these are. `person_columns` are those that belong to the person. Raises InputError where that
+    has no person column, or more rows than can share a vote.
 
     >>> PrivacyUnit(person="name", most_rows=2).description
     'one person with at most 2 rows'
@@ -74,9 +78,15 @@ class PrivacyUnit:
     most_rows: int = 1
     counts_people: bool = False
     row_totals: bool = False
+    person_columns: Texts = ()
 
     def __post_init__(self) -> None:
         if not self.counts_people:
+            if self.person_columns:
+                raise InputError(
+                    "columns belong to a person only where people are counted; count people, or "
+                    "name no such columns"
+                )
             if self.row_totals:
                 raise InputError(
                     "totals of rows beside people are there only where people are counted; rows "
@@ -119,6 +129,7 @@ class PrivacyUnit:
         details = ["people"] if self.counts_people else []
         if self.row_totals:
             details.append(ROWS_COLUMN)
+        details.extend(self.person_columns)
         return [self.person, self.most_rows, *details]
 
     def extend_domain(self, domain: Domain) -> Domain:
@@ -160,13 +171,32 @@ class PrivacyUnit:
     ) -> pd.DataFrame:
         """Return the rows that count: all, or at most `most_rows` of each person.
 
-        See `limit_rows`.
+        See `limit_rows`. In the columns that belong to a person all of that person's rows say what
+        one of them says.
         """
-        return (
-            frame
-            if self.person is None
-            else limit_rows(frame, self.person, self.most_rows, columns)
+        if self.person is None:
+            return frame
+        kept_rows = limit_rows(frame, self.person, self.most_rows, columns)
+        if not self.person_columns:
+            return kept_rows
+        return self._with_person_values(kept_rows, limit_rows(frame, self.person, 1, columns))
+
+    def _with_person_values(
+        self, kept_rows: pd.DataFrame, first_rows: pd.DataFrame
+    ) -> pd.DataFrame:
+        """Return kept rows with the values of a person's columns in that person's first row."""
+        names = [str(c) for c in kept_rows.columns]
+        person = person_position(self.person or "", names)
+        first_people = pd.Index(hash_person_ids(pd.Series(first_rows.iloc[:, person])))
+        row_of_person = first_people.get_indexer(
+            hash_person_ids(pd.Series(kept_rows.iloc[:, person]))
         )
+        result = kept_rows.copy()
+        for name in self.person_columns:
+            position = person_column_position(name, names)
+            values = first_rows.iloc[row_of_person, position].reset_index(drop=True)
+            result.isetitem(position, values)
+        return result
 
     def with_rows_column(self, kept_rows: pd.DataFrame, votes: Array) -> pd.DataFrame:
         """Return kept rows with the column `rows` where there are row totals: k_i = L / votes.
@@ -241,6 +271,17 @@ def _refuse_rows_column(names: Sequence[str]) -> None:
             f"the table has a column {ROWS_COLUMN!r} of its own, the name of the column that says "
             "how many rows a person has; rename it, or do without totals of rows"
         )
+
+
+def person_column_position(name: str, names: Sequence[str]) -> int:
+    """Return the position of a column that belongs to a person; InputError unless there is one."""
+    positions = positions_of_name(name, names)
+    if len(positions) != 1:
+        raise InputError(
+            f"the table has {len(positions) or 'no'} column {name!r} that belongs to a person; it "
+            f"has {', '.join(names)}"
+        )
+    return positions[0]
 
 
 def person_numbers(frame: pd.DataFrame, person: str) -> Array:

@@ -100,6 +100,11 @@ _FIELD_CHECKS: tuple[tuple[str, Callable[[Any], bool], str], ...] = (
     ("most_rows", lambda value: is_whole_number(value, 1, MAX_SYNTHETIC_ROWS), "a number of rows"),
     ("count", lambda value: value in (None, PEOPLE, ROWS), f"{PEOPLE} or {ROWS}"),
     ("row_totals", lambda value: value is None or isinstance(value, bool), "true or false"),
+    (
+        "person_columns",
+        lambda value: value is None or _is_text_list(value, 0),
+        "a list of names of columns",
+    ),
     ("seed", lambda value: is_whole_number(value, 0, MAX_SEED), "a whole number ≥ 0"),
     (
         "repeat",
@@ -215,6 +220,8 @@ class Experiment:
             document["count"] = PEOPLE
         if unit.row_totals:
             document["row_totals"] = True
+        if unit.person_columns:
+            document["person_columns"] = list(unit.person_columns)
         for name, default in OPTIONAL_TASK_FIELDS.items():
             if getattr(task, name) != default:
                 document[name] = getattr(task, name)
@@ -255,6 +262,7 @@ class Experiment:
                 document["most_rows"],
                 counts_people=document.get("count") == PEOPLE,
                 row_totals=bool(document.get("row_totals")),
+                person_columns=tuple(document.get("person_columns") or ()),
             ),
             **{name: document[name] for name in OPTIONAL_TASK_FIELDS if name in document},
         )
@@ -393,6 +401,8 @@ def query_task_words(command: str, task: QueryTask) -> list[str]:
         words += ["--count", PEOPLE if task.unit.counts_people else ROWS]
     if task.unit.row_totals:
         words += ["--row-totals"]
+    if task.unit.person_columns:
+        words += option_words("--person-columns", join_column_names(task.unit.person_columns))
     if task.start is not None:
         words += option_words("--start", task.start)
     if task.start_support:

@@ -120,6 +120,9 @@ def _protection_facts(ready: PreparedRelease) -> Json:
         facts |= {"count": "people", "row_limit": unit.most_rows}
     if unit.row_totals:
         facts["row_totals"] = True
+    person_columns = [name for name in ready.problem.domain.names if name in unit.person_columns]
+    if person_columns:
+        facts["person_columns"] = person_columns
     return facts
 
 

@@ -420,7 +420,8 @@ def test_everyone_counts_once_where_a_person_is_named(epsilon, delta):
     write_json("s.json", {"columns": {"a": integer(0, 2), "b": integer(0, 1)}})
     given = {"epsilon": epsilon, "delta": delta, "algorithm": "mwem", "queries": "marginals:2"}
     given |= {"total": ("9", delta)}
-    run_command(order("people", "--person=name", "--most-rows=4", **given))
+    more = ("--person-columns=b", "--row-totals")
+    run_command(order("people", "--person=name", "--most-rows=4", *more, **given))
     run_command(order("rows", "--person=name", "--most-rows=4", "--count=rows", **given))
     shutil.copy("people/verify.py", "verify.py")
     for folder in ("people", "rows"):
@@ -433,6 +434,7 @@ def test_everyone_counts_once_where_a_person_is_named(epsilon, delta):
         "count": "people",
         "row_limit": 4,
     }
+    assert (claim["row_totals"], claim["person_columns"]) == (True, ["b"])
     assert claim["unit"] == PrivacyUnit("name", 4, counts_people=True).protected_text
     assert claim["neighbours"].endswith("as many people; n is public, the number of rows is not")
     assert "count" not in read_json("rows/release.json")["protects"], "as releases ever were"

@@ -46,7 +46,9 @@ TASKS = {
         table="t.csv",
         schema=SCHEMA,
         queries=("marginals:2",),
-        unit=PrivacyUnit("id", 4, counts_people=True, row_totals=True),
+        unit=PrivacyUnit(
+            "id", 4, counts_people=True, row_totals=True, person_columns=("age, in years",)
+        ),
     ),
     "rows of a promise": QueryTask(
         table="t.csv", schema=SCHEMA, queries=("marginals:2",), unit=PrivacyUnit(None, 3)

@@ -65,7 +65,9 @@ SCHEMA = {
 UNITS = {"rows": PrivacyUnit(), "people": PrivacyUnit("id", 2)}
 QUERY_UNITS = UNITS | {
     "everyone once": PrivacyUnit("id", 3, counts_people=True),
-    "totals of rows": PrivacyUnit("id", 3, counts_people=True, row_totals=True),
+    "totals of rows": PrivacyUnit(
+        "id", 3, counts_people=True, row_totals=True, person_columns=("sex", HOSTILE)
+    ),
 }
 BUDGETS = (Budget(1.0, 1e-6), Budget(2.0, 1e-6))
 

@@ -139,6 +139,49 @@ def test_the_rows_of_a_person_are_those_that_are_kept(rows_of_part):
     assert totals.tolist() == [((kept[["a", "b"]] == [*cell]).all(axis=1)).sum() for cell in CELLS]
 
 
+PERSONAL = PrivacyUnit("id", 3, counts_people=True, person_columns=("a",))
+
+
+@settings(max_examples=15)
+@given(st.lists(PERSON, min_size=2, max_size=6), PERSON, st.integers(1, 5))
+def test_a_persons_column_says_what_the_first_row_of_that_person_says(people, instead, part):
+    """Whatever other people say: replacing one leaves the rows of all others as they are."""
+    frame = table(people).sort_values("id", ignore_index=True)
+    first = limit_rows(frame, "id", 1, DOMAIN.names).set_index("id")["a"]
+    kept = PERSONAL.bound_contributions(frame, DOMAIN.names)
+    assert kept["a"].tolist() == first[kept["id"]].tolist()
+    plain = limit_rows(frame, "id", 3, DOMAIN.names)
+    assert kept.drop(columns="a").equals(plain.drop(columns="a"))
+    neighbour = PERSONAL.bound_contributions(table([instead, *people[1:]]), DOMAIN.names)
+
+    def others(rows):
+        lines = rows[rows["id"] > 0].to_numpy().tolist()
+        return sorted(lines)
+
+    assert others(neighbour) == others(kept)
+    rows = PERSONAL.encode(DOMAIN, frame)
+    source = limit_source(InParts(frame, rows=part), PERSONAL, DOMAIN.names)
+    assert describe_rows(gather(source, DOMAIN, [])) == describe_rows(rows)
+    assert rows.count((0,), (2,)).tolist() == [6 * (first == value).sum() for value in (0, 1)]
+
+
+def test_a_persons_column_is_never_that_of_another_person():
+    frame = table([[(0, 0), (0, 1)], [(1, 0), (1, 1), (1, 1)], [(0, 1)], [(1, 0)]])
+    kept = PERSONAL.bound_contributions(frame, DOMAIN.names)
+    assert kept["a"].tolist() == (kept["id"] % 2).tolist()
+
+
+def test_a_persons_columns_are_columns_and_people_are_counted():
+    with expect_error("columns belong to a person only where people are counted"):
+        PrivacyUnit("id", 3, person_columns=("a",))
+    unit = PrivacyUnit("id", 3, counts_people=True, person_columns=("sex",))
+    frame = table([CELLS, CELLS]).sort_values("id", ignore_index=True)
+    with expect_error("the table has no column 'sex' that belongs to a person; it has id, a, b"):
+        unit.encode(DOMAIN, frame)
+    with expect_error("the table has no column 'sex' that belongs to a person"):
+        gather(limit_source(InParts(frame, rows=2), unit, DOMAIN.names), DOMAIN, [])
+
+
 def test_a_table_with_a_column_called_rows_has_no_totals_of_rows_beside_it():
     unit = PrivacyUnit("id", 3, counts_people=True, row_totals=True)
     frame = table([CELLS, CELLS])

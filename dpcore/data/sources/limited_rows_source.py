@@ -8,7 +8,13 @@ import pandas as pd
 from ...core.errors import InputError
 from ...core.types import Array, Texts, frozen
 from ..cell_hashes import hash_person_ids
-from ..privacy_unit import ROWS_COLUMN, PrivacyUnit, check_vote_count, person_position
+from ..privacy_unit import (
+    ROWS_COLUMN,
+    PrivacyUnit,
+    check_vote_count,
+    person_column_position,
+    person_position,
+)
 from .chunked_source import ChunkedSource
 from .source import Chunk, Source, SourceWrapper
 
@@ -41,7 +47,11 @@ class LimitedRowsSource(SourceWrapper, ChunkedSource):
         """Yield the chunks of whole people, with only the rows that are kept of each."""
         source_columns = self.source.columns
         person = source_columns[person_position(self.unit.person or "", source_columns)]
-        read_columns = list(dict.fromkeys([person, *self.hashed_columns, *names]))
+        person_columns = [
+            source_columns[person_column_position(name, source_columns)]
+            for name in self.unit.person_columns
+        ]
+        read_columns = list(dict.fromkeys([person, *person_columns, *self.hashed_columns, *names]))
         if self.unit.row_totals:
             read_columns = [name for name in read_columns if name in source_columns]
         person_hashes = list[Array]()

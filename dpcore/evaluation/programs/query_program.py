@@ -121,6 +121,8 @@ def unit_code(unit: PrivacyUnit) -> str:
         options.append("counts_people=True")
     if unit.row_totals:
         options.append("row_totals=True")
+    if unit.person_columns:
+        options.append(f"person_columns={literal(tuple(unit.person_columns))}")
     return f"PrivacyUnit({', '.join(options)})"
 
 

@@ -27,6 +27,9 @@ PEOPLE_ONCE_CAVEAT = (
     "Answers are about people, not about rows: the rows of one person share one vote. How many "
     "people there are is not hidden; how many rows they have is."
 )
+PERSON_COLUMNS_CAVEAT = (
+    "Of a person these columns say what one of that person's rows says, chosen by the hash: {}."
+)
 SEVERAL_ROWS_CAVEAT = "Someone with several rows is protected for each, not for all."
 OUTSIDE_PROMISE = "What they reveal about people is outside the promise."
 PEEKED_CAVEAT = (
@@ -126,12 +129,14 @@ def not_covered(facts: ReleaseFacts) -> list[str]:
     """Return sentences that say what the promise does not cover."""
     is_person = facts["protects"]["unit"] != ROW_UNIT
     counts_people = facts["protects"].get("count") == "people"
+    person_columns = facts["protects"].get("person_columns", [])
     caveats = [
         (True, GROUP_FACTS_CAVEAT),
         (True, OTHER_RELEASES_CAVEAT),
         (not is_person, SEVERAL_ROWS_CAVEAT),
         (is_person and not counts_people, ROW_COUNT_NOTICE),
         (counts_people, PEOPLE_ONCE_CAVEAT),
+        (person_columns, PERSON_COLUMNS_CAVEAT.format(", ".join(person_columns))),
         (facts["schema"].get("peeked"), PEEKED_CAVEAT),
         (facts["reason"], LOOKED_AT_DATA_CAVEAT),
         ("floating" in facts["made_by"]["noise"], FLOAT_NOISE_CAVEAT),

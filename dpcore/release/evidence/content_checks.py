@@ -241,6 +241,11 @@ def _check_unit(protects: dict, columns: dict) -> None:
         )
     if counts_people:
         require(rows_per_person == 1, "everyone counts once, and not several times")
+    if "person_columns" in protects:
+        require(
+            counts_people and set(protects["person_columns"]) <= set(columns),
+            "columns belong to a person that are none of the schema, or people are not counted",
+        )
     if protects.get("row_totals"):
         rows_column = columns.get("rows", {})
         require(

@@ -97,8 +97,7 @@ def protected_text(facts: ReleaseFacts) -> str:
     if protects["unit"] == ROW_UNIT:
         return "each row as one person"
     if protects.get("count") == "people":
-        limit = protects["row_limit"]
-        return f"each person, whose up to {limit:,} rows share one vote"
+        return f"each person, whose up to {protects['row_limit']:,} rows share one vote"
     rows = protects["rows_per_person"]
     return f"each person, with up to {rows:,} {'row' if rows == 1 else 'rows'}"
 

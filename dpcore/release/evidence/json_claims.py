@@ -358,6 +358,7 @@ RELEASE_CHECK = object_check(
                 "count": choice_check("people"),
                 "row_limit": whole_number_check(1),
                 "row_totals": choice_check(True),
+                "person_columns": list_check(text_check(), 1),
             },
         ),
         "promise": object_check(

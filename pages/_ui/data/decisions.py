@@ -508,7 +508,11 @@ def _store_privacy_unit(identity: str) -> None:
         max_rows = st.session_state.get(MAX_ROWS_KEY_PREFIX + identity, current.unit.most_rows)
     unit = PrivacyUnit()
     if person != NO_PERSON:
-        unit = PrivacyUnit(person, max_rows, counts_people=counts_people)
+        # a project that was opened may have named some
+        person_columns = current.unit.person_columns if counts_people else ()
+        unit = PrivacyUnit(
+            person, max_rows, counts_people=counts_people, person_columns=person_columns
+        )
     if unit != current.unit:
         session().history.store_change(current)
         current.set_privacy_unit(unit)

@@ -4,7 +4,7 @@ The schema goes to the table in use where that has the columns, else it waits fo
 settings go to Explore by a link, as those of a shared link do.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
@@ -307,4 +307,5 @@ def _apply_schema(project: Project, table: Table, progress: StatusCallback) -> N
         has_data_entries=project.has_data_entries,
         progress=progress,
     )
-    table.set_privacy_unit(task.unit)
+    # pages have no totals of rows
+    table.set_privacy_unit(replace(task.unit, row_totals=False))

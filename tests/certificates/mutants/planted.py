@@ -78,6 +78,12 @@ MUTANTS = {
         "        kept_rows = kept_rows.assign(rows=kept_rows['rows'].clip(upper=2))",
         "tests/privacy/test_people_once.py::test_the_rows_of_a_person_are_those_that_are_kept",
     ),
+    "a person's column taken from another person's row": (  # a row read by what others say
+        "data/privacy_unit.py",
+        "first_rows.iloc[row_of_person, position]",
+        "first_rows.iloc[np.roll(row_of_person, 1), position]",
+        "tests/privacy/test_people_once.py::test_a_persons_column_is_never_that_of_another_person",
+    ),
     "the noise of one vote for a person": (  # the wrong neighbour relation
         "privacy/curators/curator.py",
         "plan, rng, group * votes_per_unit)",
