@@ -65,8 +65,9 @@ class Job(Generic[Task, Result]):
     results: list[Result] = field(default_factory=list)  # grows while the job runs
     partial_results: list[Any] = field(default_factory=list)  # steps of the result to come
     total_steps: int = 0  # of the result to come; 0 until they are known
-    start_time: float = 0.0  # of time.monotonic; 0 before it began
-    seconds: float = 0.0  # from its begin to its end
+    start_time: float = 0.0  # of time.monotonic, later by each pause; 0 before it began
+    pause_time: float = 0.0  # of time.monotonic; 0 unless it is paused
+    seconds: float = 0.0  # from its begin to its end, without pauses
     closed: bool = False  # whether nobody wants its results any more
     _end_event: threading.Event = field(default_factory=threading.Event)
     _cancel_event: threading.Event = field(default_factory=threading.Event)
@@ -103,13 +104,23 @@ class Job(Generic[Task, Result]):
 
     def remaining_seconds(self, expected_seconds: float) -> float:
         """Return the seconds that remain of `expected_seconds`, at least 0."""
-        elapsed_seconds = time.monotonic() - self.start_time if self.start_time else 0.0
+        now = self.pause_time or time.monotonic()
+        elapsed_seconds = now - self.start_time if self.start_time else 0.0
         return max(expected_seconds - elapsed_seconds, 0.0)
 
     def begin(self) -> None:
         """Say that the work begins now."""
         self.start_time = time.monotonic()
         self.state = JobState.RUNNING
+
+    def pause(self) -> None:
+        """Say that the work pauses for others' work; the pause does not count as its time."""
+        self.pause_time = time.monotonic()
+
+    def resume(self) -> None:
+        """Say that the work goes on after a pause."""
+        self.start_time += time.monotonic() - self.pause_time
+        self.pause_time = 0.0
 
     def report_progress(self, progress: float, text: str) -> None:
         """Say how far the work is.

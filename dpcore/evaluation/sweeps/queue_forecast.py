@@ -3,10 +3,14 @@
 Rough, from forecasts and from jobs that ended.
 """
 
+import heapq
+from collections import deque
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from itertools import count
 
 MIN_FORECAST = 1e-6  # least predicted seconds of a job
+MAX_TURNS = 2_000  # that a forecast plays through; of more work the turns are taken longer
 
 
 @dataclass
@@ -34,18 +38,55 @@ class Pace:
 
 
 def seconds_before(
-    jobs: int, running: Iterable[float], waiting: Iterable[Sequence[float]], workers: int
+    own_seconds: Sequence[float],
+    others: Iterable[Sequence[float]],
+    workers: int,
+    turn_seconds: float,
 ) -> float:
-    """Return the seconds that others' jobs take before the last of a session's own jobs is done.
+    """Return the seconds by which others' jobs delay the end of a session's own jobs.
 
-    Sessions take turns, so that before each own job at most one of every other session begins.
+    Both ways are played through: the pool with the others' jobs, and with the own jobs alone.
 
     Args:
-        jobs: How many jobs the session has still to be done.
-        running: Of each other session's running job, the seconds that are left.
-        waiting: Of each other session, the seconds of its waiting jobs, in their order.
+        own_seconds: The seconds of each own job.
+        others: Of each other session, the seconds that each of its jobs still takes, in order.
         workers: How many jobs run at a time.
+        turn_seconds: The seconds after which a job pauses while others wait.
 
     """
-    turns = sum(sum(session[:jobs]) for session in waiting)
-    return (sum(running) + turns) / workers if jobs else 0.0
+    queues = [deque(own_seconds), *(deque(seconds) for seconds in others)]
+    total = sum(map(sum, queues))
+    turn_seconds = max(turn_seconds, total / MAX_TURNS)
+    alone = _seconds_to_end(queues[:1], workers, turn_seconds)
+    return _seconds_to_end(queues, workers, turn_seconds) - alone
+
+
+def _seconds_to_end(queues: Sequence[Sequence[float]], workers: int, turn_seconds: float) -> float:
+    """Return when the last job of the first queue ends, where the queues take turns.
+
+    As in the pool, whose turn is longest ago comes next, and a paused job goes to the head of its
+    queue.
+    """
+    waiting = [deque(queue) for queue in queues]
+    last_turns = [0] * len(waiting)
+    running: list[tuple[float, int, float]] = []  # when a turn ends, whose it is, what remains
+    own_jobs = len(waiting[0])
+    now = 0.0
+    for turn in count(1):
+        ready = [i for i, queue in enumerate(waiting) if queue]
+        if ready and len(running) < workers:
+            # oneself last among equals: a new session's own turn comes after those before it
+            session = min(ready, key=lambda i: (last_turns[i], i == 0))
+            last_turns[session] = turn
+            seconds = waiting[session].popleft()
+            length = min(seconds, turn_seconds)
+            heapq.heappush(running, (now + length, session, seconds - length))
+            continue
+        if not own_jobs:
+            break
+        now, session, remaining = heapq.heappop(running)
+        if remaining > 0:
+            waiting[session].appendleft(remaining)
+        elif session == 0:
+            own_jobs -= 1
+    return now

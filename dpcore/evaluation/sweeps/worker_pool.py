@@ -11,8 +11,8 @@ import threading
 import time
 import warnings
 from collections import deque
-from collections.abc import Callable
-from dataclasses import field
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
 from multiprocessing.connection import Connection
 from multiprocessing.process import BaseProcess
 from multiprocessing.reduction import ForkingPickler
@@ -41,6 +41,10 @@ from .queue_forecast import Pace, seconds_before
 
 MAX_CURVE_POINTS = 300  # points of a convergence curve that a page draws
 REPORT_SECONDS = 0.1
+TURN_SECONDS = 2.0  # of a job, while other sessions wait
+MAX_PAUSED_WORKERS = (
+    4  # processes beside those that run, each with about 100 MB and its run's memory
+)
 # seconds in which a worker must hear that its job is cancelled, before its process is ended
 CANCEL_GRACE_SECONDS = 0.8
 
@@ -128,19 +132,56 @@ class RunResult:
 RunJob = Job[JobSpec, RunResult]
 
 
-class WorkerPool:
-    """A pool of `workers` processes, each fed by a thread.
+@dataclass(eq=False)
+class Worker:
+    """A worker process, and the pipe to it."""
 
-    Sessions take turns; a session's jobs run in order.
+    process: BaseProcess
+    pipe: Connection
+
+    @classmethod
+    def start(cls) -> "Worker":
+        """Start a process; what is sent to it meanwhile waits in the pipe."""
+        return cls(*spawn_process(_run_worker))
+
+    def end(self) -> None:
+        """End the process, whatever it does."""
+        self.process.kill()
+        self.process.join()
+        self.pipe.close()
+
+
+@dataclass(eq=False)
+class Turn:
+    """A job, whose session it is, and the worker that runs it, or will go on with it."""
+
+    job: RunJob
+    session: str
+    worker: Worker
+    has_begun: bool = False  # whether the worker was sent the job in an earlier turn
+
+
+class WorkerPool:
+    """A pool that runs `workers` jobs at a time: sessions take turns, and run their jobs in order.
+
+    While others wait, a job has a turn of `TURN_SECONDS` at a time. It then pauses after its next
+    step, in a worker process of its own, so that what it has is not lost; another process goes on.
+    Beside the processes that run there are at most `MAX_PAUSED_WORKERS`, whose memory that bounds:
+    where so many long jobs of others are paused, a new job waits until one of them has ended. A job
+    in one long step pauses at the step's end, and until then shares the processor.
     """
 
     def __init__(self, workers: int = 2) -> None:
         self._waiting: dict[str, deque[RunJob]] = {}
+        self._paused: list[Turn] = []
         self._last_turns: dict[str, int] = {}  # when a session last had its turn
         self._turn = 0
         self._running: dict[RunJob, str] = {}  # with the session of each
         self._changed = threading.Condition()
         self._closed = False
+        self._idle: list[Worker] = []
+        self._worker_count = workers  # idle, running, paused, or about to be started
+        self._max_workers = workers + MAX_PAUSED_WORKERS
         self.pace = Pace()
         self._threads = [
             threading.Thread(target=self._serve_jobs, daemon=True, name=f"pool-{i}")
@@ -171,30 +212,33 @@ class WorkerPool:
             self._changed.notify()
         return job
 
-    def before(self, session: str, jobs: int) -> float:
-        """Return the seconds that other sessions' jobs take before `jobs` of this one end.
+    def before(self, session: str, own_seconds: Sequence[float]) -> float:
+        """Return the seconds by which other sessions' jobs delay the end of this session's own.
 
         A rough estimate.
+
+        Args:
+            session: Whose jobs they are.
+            own_seconds: The seconds that each of them takes alone.
+
         """
         with self._changed:
-            running = [
-                job.remaining_seconds(self.pace.expect(job.predicted_seconds))
-                for job, name in self._running.items()
-                if name != session
-            ]
-            waiting = [
-                [
+            under_way = [*self._running.items(), *((t.job, t.session) for t in self._paused)]
+            others: dict[str, list[float]] = {}
+            for job, name in under_way:
+                seconds = job.remaining_seconds(self.pace.expect(job.predicted_seconds))
+                others.setdefault(name, []).append(seconds)
+            for name, queue in self._waiting.items():
+                others.setdefault(name, []).extend(
                     self.pace.expect(job.predicted_seconds)
                     for job in queue
                     if not job.cancel_requested
-                ]
-                for name, queue in self._waiting.items()
-                if name != session
-            ]
-        return seconds_before(jobs, running, waiting, len(self._threads))
+                )
+        others.pop(session, None)
+        return seconds_before(own_seconds, list(others.values()), len(self._threads), TURN_SECONDS)
 
     def close(self) -> None:
-        """Stop the workers; running jobs are cancelled, queued ones fail."""
+        """Stop the workers; jobs under way are cancelled, queued ones fail."""
         with self._changed:
             self._closed = True
             for job in (job for jobs in self._waiting.values() for job in jobs):
@@ -205,61 +249,132 @@ class WorkerPool:
             self._changed.notify_all()
         for thread in self._threads:
             thread.join(timeout=10)
+        for turn in self._paused:
+            turn.job.end(JobState.CANCELLED)
+            turn.worker.end()
+        for worker in self._idle:  # or still starting: there is nothing to wait for
+            worker.end()
 
-    def _next_job(self) -> RunJob | None:
+    def _serve_jobs(self) -> None:
+        self._add_idle(Worker.start())
+        while True:
+            turn = self._next_turn()
+            if turn is None:
+                break
+            try:
+                has_ended = self._serve_turn(turn)
+            except (EOFError, OSError):
+                has_ended = True
+                self._replace_dead_worker(turn)
+            with self._changed:
+                self._running.pop(turn.job, None)
+                if has_ended:
+                    self._end_turn(turn)
+                else:
+                    turn.job.pause()
+                    self._paused.append(turn)
+                    self._changed.notify()
+
+    def _next_turn(self) -> Turn | None:
+        """Wait for a job that may run, and begin or resume it; None when the pool is closed."""
         with self._changed:
-            while not self._waiting and not self._closed:
+            while not self._closed and not self._ready_sessions():
                 self._changed.wait()
             if self._closed:
                 return None
             # whose last turn is longest ago
-            session = min(self._waiting, key=lambda s: self._last_turns.get(s, 0))
-            job = self._waiting[session].popleft()
-            if not self._waiting[session]:
-                del self._waiting[session]
+            session = min(self._ready_sessions(), key=lambda s: self._last_turns.get(s, 0))
+            under_way = {*self._running.values(), *(turn.session for turn in self._paused)}
             self._last_turns = {
                 s: turn
                 for s, turn in self._last_turns.items()
-                if s in self._waiting or self._running
+                if s in self._waiting or s in under_way
             }
             self._turn += 1
             self._last_turns[session] = self._turn
-            self._running[job] = session
-            job.begin()
-            return job
+            turn = self._take_turn(session)
+            self._running[turn.job] = session
+            return turn
 
-    def _serve_jobs(self) -> None:
-        process, pipe = spawn_process(_run_worker)
-        while True:
-            job = self._next_job()
-            if job is None:
-                break
-            try:
-                if job.cancel_requested:
-                    job.end(JobState.CANCELLED)
-                else:
-                    _follow_job(job, pipe, process)
-            except (EOFError, OSError):
-                process.join(timeout=5)
-                message = (
-                    "the worker process ended unexpectedly (exit code "
-                    f"{process.exitcode}); try again"
-                )
-                job.end(JobState.CANCELLED if job.cancel_requested else JobState.FAILED, message)
-                pipe.close()
-                process, pipe = spawn_process(_run_worker)
-            finally:
-                with self._changed:
-                    self._running.pop(job, None)
-                    if job.state == JobState.DONE:
-                        self.pace.note(job.predicted_seconds, job.seconds)
-        process.kill()  # it is idle, or still starting: there is nothing to wait for
-        process.join()
-        pipe.close()
+    def _ready_sessions(self) -> set[str]:
+        """Return the sessions of which a job can run: a paused one, or a new one on a worker."""
+        sessions = {turn.session for turn in self._paused}
+        if self._idle or self._worker_count < self._max_workers:
+            sessions |= set(self._waiting)
+        return sessions
+
+    def _take_turn(self, session: str) -> Turn:
+        """Return a session's paused job, which goes on, or else its next, which begins."""
+        for turn in self._paused:
+            if turn.session == session:
+                self._paused.remove(turn)
+                turn.job.resume()
+                return turn
+        job = self._waiting[session].popleft()
+        if not self._waiting[session]:
+            del self._waiting[session]
+        if not self._idle:
+            self._start_worker()
+        worker = self._idle.pop(0)
+        if not self._idle and self._worker_count < self._max_workers:
+            self._start_worker()  # so that the next to come need not wait for its start
+        job.begin()
+        return Turn(job, session, worker)
+
+    def _start_worker(self) -> None:
+        self._idle.append(Worker.start())
+        self._worker_count += 1
+
+    def _serve_turn(self, turn: Turn) -> bool:
+        """Run a job until it has ended, or its turn is over; return whether it has ended."""
+        job = turn.job
+        if turn.has_begun:
+            turn.worker.pipe.send("resume")
+        elif job.cancel_requested:
+            job.end(JobState.CANCELLED)
+            return True
+        elif not _send_task(job, turn.worker.pipe):
+            return True
+        has_ended = _follow_job(turn, lambda: self._is_turn_wanted(turn.session))
+        turn.has_begun = True
+        return has_ended
+
+    def _is_turn_wanted(self, session: str) -> bool:
+        """Return whether another session could have a worker's turn instead."""
+        with self._changed:
+            return not self._closed and bool(self._ready_sessions() - {session})
+
+    def _add_idle(self, worker: Worker) -> None:
+        with self._changed:
+            self._idle.append(worker)
+            self._changed.notify()
+
+    def _end_turn(self, turn: Turn) -> None:
+        """Let go of the worker of a job that has ended; one that is too many ends."""
+        if turn.job.state == JobState.DONE:
+            self.pace.note(turn.job.predicted_seconds, turn.job.seconds)
+        if len(self._idle) < len(self._threads):
+            self._idle.insert(0, turn.worker)
+        else:
+            turn.worker.end()
+            self._worker_count -= 1
+        self._changed.notify()
+
+    def _replace_dead_worker(self, turn: Turn) -> None:
+        """End the job of a worker that died, and start another worker."""
+        turn.worker.process.join(timeout=5)
+        message = (
+            "the worker process ended unexpectedly (exit code "
+            f"{turn.worker.process.exitcode}); try again"
+        )
+        is_cancelled = turn.job.cancel_requested
+        turn.job.end(JobState.CANCELLED if is_cancelled else JobState.FAILED, message)
+        turn.worker.pipe.close()
+        turn.worker = Worker.start()
 
 
-def _follow_job(job: RunJob, pipe: Connection, process: BaseProcess) -> None:
-    """Send a job to a worker and add its records to the job until the worker says how it ended.
+def _send_task(job: RunJob, pipe: Connection) -> bool:
+    """Send a job to a worker; return whether it could be sent.
 
     A task that cannot be sent fails its job, not the thread that serves all jobs; nothing of it has
     reached the worker then.
@@ -268,10 +383,22 @@ def _follow_job(job: RunJob, pipe: Connection, process: BaseProcess) -> None:
         task_bytes = ForkingPickler.dumps(job.task)
     except Exception as error:  # noqa: BLE001 - what any part of a task raises at that
         job.end(JobState.FAILED, user_message(error))
-        return
+        return False
     pipe.send_bytes(task_bytes)
+    return True
+
+
+def _follow_job(turn: Turn, is_turn_wanted: Callable[[], bool]) -> bool:
+    """Add what a worker sends to its job; return whether the job has ended.
+
+    It has not where its turn is over: the worker is then told to pause after its next step. A turn
+    begins when the worker has the job, which is later where its process is still starting.
+    """
+    job = turn.job
+    pipe = turn.worker.pipe
     is_cancel_sent = False
     deadline = math.inf
+    turn_end = time.monotonic() + TURN_SECONDS if turn.has_begun else math.inf
     while True:
         if not pipe.poll(0.05):
             if job.cancel_requested and not is_cancel_sent:
@@ -279,10 +406,15 @@ def _follow_job(job: RunJob, pipe: Connection, process: BaseProcess) -> None:
                 is_cancel_sent = True
                 deadline = time.monotonic() + CANCEL_GRACE_SECONDS
             elif time.monotonic() > deadline:
-                process.kill()  # no other way to end one long step
+                turn.worker.process.kill()  # no other way to end one long step
+            elif not is_cancel_sent and time.monotonic() > turn_end and is_turn_wanted():
+                pipe.send("pause")
+                return False
             continue
         kind, content = pipe.recv()
-        if kind == "stopping":
+        if kind == "begun":
+            turn_end = time.monotonic() + TURN_SECONDS
+        elif kind == "stopping":
             deadline = math.inf
         elif kind == "records":
             job.partial_results = [*job.partial_results, *content]
@@ -293,7 +425,7 @@ def _follow_job(job: RunJob, pipe: Connection, process: BaseProcess) -> None:
             job.add_result(content)
         else:
             job.end(JobState(kind), content)
-            return
+            return True
         _describe_progress(job)
 
 
@@ -329,8 +461,9 @@ def _run_worker(pipe: Connection) -> None:
             spec = pipe.recv()
             if spec is None:
                 break
-            if spec == "cancel":  # came too late for the job before
+            if isinstance(spec, str):  # came too late for the job before
                 continue
+            pipe.send(("begun", None))
             try:
                 pipe.send((_run_on_shared_block(spec, pipe), ""))
             # a bug must end one job with a message, not the server
@@ -404,7 +537,10 @@ def _run_all_seeds(spec: JobSpec, rows: Any, pipe: Connection) -> str:
 
 
 class _CancelCheck:
-    """A check for whether the parent has cancelled the job, which asks it now and then only."""
+    """A check for whether the parent has cancelled the job, which asks it now and then only.
+
+    Where the parent says that the job's turn is over, the check lasts until its next turn.
+    """
 
     def __init__(self, pipe: Connection) -> None:
         self._pipe = pipe
@@ -415,9 +551,13 @@ class _CancelCheck:
         if not is_due:
             return False
         self._last_poll = time.monotonic()
-        if self._pipe.poll() and self._pipe.recv() == "cancel":
-            self._pipe.send(("stopping", None))
-            return True
+        is_paused = False
+        while is_paused or self._pipe.poll():
+            message = self._pipe.recv()
+            if message == "cancel":
+                self._pipe.send(("stopping", None))
+                return True
+            is_paused = message == "pause"
         return False
 
     def raise_if_cancelled(self, *_progress: float | None) -> None:

@@ -61,8 +61,7 @@ def forecast_runs(
     in the runs of `sweep` is assumed to stay so.
     """
     costs = _cached_costs(problem_key)
-    runs = 0
-    seconds = 0.0
+    own_seconds: list[float] = []
     max_bytes = 0.0
     for name in names:
         slowdown = _slowdown(sweep, name)
@@ -75,15 +74,13 @@ def forecast_runs(
                 for seed in range(seeds)
             )
             if run_bytes > 0:
-                runs = runs + remaining_runs
-            seconds = seconds + remaining_runs * slowdown * run_seconds
+                own_seconds += [slowdown * run_seconds] * remaining_runs
             max_bytes = max(max_bytes, run_bytes)
-    seconds /= min(WORKER_COUNT, max(runs, 1))
     return DurationForecast(
-        runs=runs,
-        seconds=seconds,
+        runs=len(own_seconds),
+        seconds=sum(own_seconds) / min(WORKER_COUNT, max(len(own_seconds), 1)),
         memory=max_bytes,
-        waiting_seconds=worker_pool().before(sweep.group.id, runs),
+        waiting_seconds=worker_pool().before(sweep.group.id, own_seconds),
     )
 
 

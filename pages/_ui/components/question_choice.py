@@ -106,7 +106,9 @@ def choose_workload(
     texts = [WORKLOAD_TEXT_BY_KIND[kind](domain) for kind in kinds]
     # One workload as long as it is asked: what was found of it, such as its answers' least error,
     # is found again.
-    workload = session().memoize("asked", (domain, texts), lambda: read_queries(texts, domain)[0])
+    workload = session().memoize_public(
+        "asked", (domain, texts), lambda: read_queries(texts, domain)[0]
+    )
     return workload, texts
 
 

@@ -6,9 +6,12 @@ from dataclasses import dataclass, field, replace
 import pandas as pd
 import streamlit as st
 
+from dpcore import Budget, Rows
+from dpcore.algorithms import Algorithm
 from dpcore.core.job import JobState
 from dpcore.core.numbers import unit_noun
 from dpcore.core.provenance import Provenance
+from dpcore.evaluation.sweeps.sweep import rows_digest, sweep_identity
 from dpcore.evaluation.sweeps.worker_pool import RunJob, RunResult
 
 from ..charts import explore_charts as charts
@@ -31,6 +34,7 @@ class RunWithReplays:
     """
 
     group: JobGroup = field(default_factory=lambda: JobGroup(awaits_first_only=True))
+    first_run: PlannedRun | None = None
     replay_seeds: tuple[int, ...] = ()  # of the replays that are not asked for yet
 
     @property
@@ -64,17 +68,38 @@ class RunWithReplays:
         replay_seeds = self.replay_seeds
         self.replay_seeds = ()
         is_wanted = self.first_job.state == JobState.DONE and not self.group.is_stopped
-        if not replay_seeds or not is_wanted:
+        if self.first_run is None or not replay_seeds or not is_wanted:
             return
-        run_seconds = self.first_job.predicted_seconds
         for seeds in [(seed,) for seed in replay_seeds] if self.is_quick else [replay_seeds]:
-            seconds = None if run_seconds is None else run_seconds * len(seeds)
-            spec = replace(self.first_job.task, seeds=seeds, bounded=False)
-            self.group.submit(None, spec, seconds)
+            self.group.submit_run(_replay_of(self.first_run, seeds))
 
     def close(self) -> None:
         """Cancel, and give back what is shared."""
         self.group.close()
+
+
+def _replay_of(run: PlannedRun, seeds: tuple[int, ...]) -> PlannedRun:
+    """Return a run's replay with other seeds, without what intervals need."""
+    seconds = None if run.predicted_seconds is None else run.predicted_seconds * len(seeds)
+    public_key = None if run.public_key is None else (run.public_key, seeds)
+    task = run.task | {"seeds": seeds, "bounded": False}
+    return replace(run, task=task, predicted_seconds=seconds, public_key=public_key)
+
+
+def _public_key(
+    table: Table, run_settings: RunSettings, rows: Rows
+) -> tuple[str, Algorithm, Budget, int] | None:
+    """Return what determines a run of a public sample; None for any other table."""
+    if table.uploaded or table.trial is not None or run_settings.run_again:
+        return None
+    problem = run_settings.problem
+    digest = session().memoize(
+        "public-digest",
+        (problem.workload, problem.group, table.version),
+        lambda: f"{sweep_identity(problem)}{rows_digest(rows)}",
+    )
+    experiment = run_settings.experiment
+    return digest, experiment.algorithm, experiment.budget, experiment.seed
 
 
 def start_runs(table: Table, run_settings: RunSettings) -> RunWithReplays:
@@ -100,8 +125,14 @@ def start_runs(table: Table, run_settings: RunSettings) -> RunWithReplays:
             "population": population,
             "bounded": True,
         }
-        first_run = PlannedRun(None, rows, first_task, run_settings.predicted_seconds)
-        runs.group.start(task_key, [first_run])
+        runs.first_run = PlannedRun(
+            None,
+            rows,
+            first_task,
+            run_settings.predicted_seconds,
+            _public_key(table, run_settings, rows),
+        )
+        runs.group.start(task_key, [runs.first_run])
         runs.replay_seeds = tuple(experiment.seeds[1:])
     return runs
 

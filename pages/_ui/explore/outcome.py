@@ -354,7 +354,7 @@ def _raw_noise_error(run_results: RunResults) -> float | None:
             return plain_noise_max_error(problem.workload, budget, problem.effective_n)
 
     key = (problem.domain, experiment.task.queries, problem.effective_n, budget)
-    return session().memoize("raw-noise", key, compute)
+    return session().memoize_public("raw-noise", key, compute)
 
 
 def _find_stages(result: RunResult, run_curve: pd.DataFrame) -> list[tuple[int, str]]:

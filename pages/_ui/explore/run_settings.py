@@ -82,8 +82,8 @@ def choose_run_settings(table: Table) -> RunSettings:
             with alpha_place:
                 _draw_slider_ends("alpha", "keeps details", "smooths more")
     algorithm = build_from_texts(ALGORITHMS[name], settings)
-    key = (table.version, algorithm, budget, problem.group, problem.domain.names, tuple(texts))
-    seconds, size = session().memoize(
+    key = (problem.domain, problem.n, problem.group, tuple(texts), algorithm, budget)
+    seconds, size = session().memoize_public(
         "forecast", key, lambda: forecast_affordable_run(algorithm, problem, budget)
     )
     if seconds >= MIN_SECONDS_TO_MENTION:

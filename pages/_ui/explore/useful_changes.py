@@ -46,7 +46,7 @@ def uses_of_plan(run_settings: RunSettings) -> SuitableUses:
             plan = fit_split(experiment.algorithm, problem, split, exact=False)[1]
         return suitable_uses(planned_tables(problem, plan), problem.n, problem.group)
 
-    return session().memoize("uses", _plan_key(run_settings), compute)
+    return session().memoize_public("uses", _plan_key(run_settings), compute)
 
 
 def uses_sentence(run_settings: RunSettings) -> str:
@@ -113,7 +113,7 @@ def _find_changes(run_settings: RunSettings) -> FoundChanges:
             search.find_epsilon(budget.delta, larger),
         )
 
-    return session().memoize("useful-changes", _plan_key(run_settings), compute)
+    return session().memoize_public("useful-changes", _plan_key(run_settings), compute)
 
 
 def _plan_key(run_settings: RunSettings) -> tuple[Any, ...]:

@@ -105,7 +105,7 @@ class CaseRuns(ABC, Generic[RunOutcome]):
         """
         finished_count = len(self.planned_outcomes)
         planned_count = len(self.planned_cases)
-        others_seconds = worker_pool().before(self.group.id, len(self.group.jobs))
+        others_seconds = worker_pool().before(self.group.id, self._seconds_of_jobs)
         remaining_seconds = self.remaining_seconds + others_seconds
         text = f"{finished_count} of {planned_count} runs"
         if remaining_seconds >= MIN_REPORTED_SECONDS:
@@ -125,9 +125,8 @@ class CaseRuns(ABC, Generic[RunOutcome]):
 
         They are those of finished runs of the same algorithm, else as predicted.
         """
-        jobs = self.group.jobs
-        seconds = sum(job.remaining_seconds(self._expected_seconds(job)) for job in jobs)
-        return seconds / max(min(WORKER_COUNT, len(jobs)), 1)
+        seconds = self._seconds_of_jobs
+        return sum(seconds) / max(min(WORKER_COUNT, len(seconds)), 1)
 
     @property
     def planned_outcomes(self) -> list[RunOutcome]:
@@ -138,6 +137,10 @@ class CaseRuns(ABC, Generic[RunOutcome]):
     def finished_runs(self) -> list[RunOutcome]:
         """The planned runs that ended with a result: none that failed or was refused."""
         return [outcome for outcome in self.planned_outcomes if outcome.point.state == "done"]
+
+    @property
+    def _seconds_of_jobs(self) -> list[float]:
+        return [job.remaining_seconds(self._expected_seconds(job)) for job in self.group.jobs]
 
     def _expected_seconds(self, job: RunJob) -> float:
         durations = self.run_seconds.get(job.key.name)

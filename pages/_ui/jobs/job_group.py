@@ -27,11 +27,12 @@ from typing import Any
 
 from dpcore import Rows
 from dpcore.accuracy.work_forecast import format_seconds
-from dpcore.core.job import JobState
+from dpcore.core.job import Job, JobState
 from dpcore.core.types import frozen, value_object
 from dpcore.evaluation.sweeps.worker_pool import JobSpec, RunJob, RunResult, SharedRows
 
 from ..session import session
+from .public_runs import public_runs
 from .shared_pool import worker_pool
 
 MIN_REPORTED_SECONDS = 1.0  # seconds of others' work from which it is said
@@ -48,12 +49,17 @@ def queue_delay_text(seconds: float) -> str:
 
 @frozen
 class PlannedRun:
-    """One run: what it is called here, its data, and the rest of a pool's JobSpec."""
+    """One run: what it is called here, its data, and the rest of a pool's JobSpec.
+
+    `public_key` is what determines a run of a public sample, which all tabs share; None for any
+    other run.
+    """
 
     key: Hashable
     rows: Rows
     task: dict[str, Any]
     predicted_seconds: float | None = None
+    public_key: Hashable | None = None
 
 
 @value_object
@@ -91,8 +97,19 @@ class JobGroup:
         self.context = context
         self.jobs = []
         for run in planned_runs:
+            self.submit_run(run)
+
+    def submit_run(self, run: PlannedRun) -> None:
+        """Queue a run; one of a public sample may be another tab's too, or be finished already."""
+        if run.public_key is None:
             spec = JobSpec(block=self.share_rows(run.rows).block, **run.task)
             self.submit(run.key, spec, run.predicted_seconds)
+            return
+        self.is_stopped = False
+        job = public_runs().submit(
+            run.public_key, run.rows, run.task, self.id, run.predicted_seconds
+        )
+        self.jobs.append(job)
 
     def share_rows(self, rows: Rows) -> SharedRows:
         """Return `rows` in shared memory, put there at their first use."""
@@ -123,8 +140,9 @@ class JobGroup:
         """Ask for the end; what is there stays."""
         self.is_stopped = True
         self.collect_results()
-        for job in self.jobs:
-            job.cancel()
+        self.jobs = [
+            _cancelled_copy(job) if public_runs().leave(job, self.id) else job for job in self.jobs
+        ]
         if self.follow_up is not None:
             self.jobs = []
 
@@ -167,7 +185,9 @@ class JobGroup:
             return f"{sum(job.ended for job in self.jobs)} of {len(self.jobs)} runs"
         job = self.jobs[0]
         if job.state == JobState.QUEUED:
-            return f"Waiting for a free worker…{queue_delay_text(worker_pool().before(self.id, 1))}"
+            own_seconds = worker_pool().pace.expect(job.predicted_seconds)
+            delay = worker_pool().before(self.id, [own_seconds])
+            return f"Waiting for a free worker…{queue_delay_text(delay)}"
         return job.status_text
 
     @property
@@ -207,6 +227,14 @@ class JobGroup:
     def _free_blocks(self, kept_ids: set[int]) -> None:
         for row_id in [key for key in self._shared_blocks if key not in kept_ids]:
             self._shared_blocks.pop(row_id)[1].free_memory()
+
+
+def _cancelled_copy(job: RunJob) -> RunJob:
+    """Return a cancelled job in the place of one that goes on for other tabs."""
+    copy: RunJob = Job(job.task, job.key, job.predicted_seconds)
+    copy.cancel()
+    copy.end(JobState.CANCELLED)
+    return copy
 
 
 def tab_job_group(name: str) -> JobGroup:

@@ -1,6 +1,7 @@
 """Which table the calling tab is about, how it is shown, and who can reach this server."""
 
 import math
+import uuid
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -26,17 +27,20 @@ SAMPLES = {
 
 
 @st.cache_resource(show_spinner=False)
-def _load_sample(name: str) -> samples.Sample:
-    return SAMPLES[name][1]()
-
-
-def sample_table(name: str) -> Table:
-    """Return a public sample as a table of the calling session."""
-    sample = _load_sample(name)
+def _load_sample(name: str) -> Table:
+    """Return a public sample as a table that no session changes; its rows are encoded once."""
+    sample = SAMPLES[name][1]()
     schema = domain_to_json(sample.domain)
     return Table(
         name, sample.frame, schema, sample.source, uploaded=False, population=sample.population
     )
+
+
+def sample_table(name: str) -> Table:
+    """Return a public sample as a table of the calling session; sessions share its rows."""
+    table = _load_sample(name).editable_copy()
+    table.identity = uuid.uuid4().hex
+    return table
 
 
 def use_sample(name: str) -> Table:

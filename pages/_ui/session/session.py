@@ -12,6 +12,7 @@ from .table import Table
 from .table_history import TableHistory
 
 MAX_MEMOS_PER_NAME = 8  # results of one kind that a tab keeps
+MAX_PUBLIC_MEMOS_PER_NAME = 64  # results of one kind on public samples that all tabs keep
 FORGOTTEN_KEY = "_forgotten"  # that a table was, until the browser has heard it
 UPLOADED_TABLE_PARAM = "table"  # in the address of a tab whose table was uploaded
 TABLE_UPLOAD = "arrival"
@@ -34,6 +35,7 @@ class SessionResource(Protocol):
         ...
 
 
+Memos = list[tuple[Any, Any]]  # values with their keys, the oldest first
 T = TypeVar("T")
 H = TypeVar("H", bound=SessionResource)
 
@@ -57,7 +59,7 @@ class Session:
     table: Table | None = None
     history: TableHistory = field(default_factory=TableHistory)
     resources: dict[str, SessionResource] = field(default_factory=dict)
-    memos: dict[str, list[tuple[Any, Any]]] = field(default_factory=dict)
+    memos: dict[str, Memos] = field(default_factory=dict)
     viewed_table_digests: set[int] = field(default_factory=set)
     initial_query_params: dict[str, list[str]] = field(
         default_factory=lambda: {name: st.query_params.get_all(name) for name in st.query_params}
@@ -89,14 +91,16 @@ class Session:
 
         Under each name the last `MAX_MEMOS_PER_NAME` keys are remembered.
         """
-        memos = self.memos.setdefault(_key_in_view(name), [])
-        for memo_key, value in memos:
-            if memo_key == key:
-                return value
-        value = compute()
-        memos.append((key, value))
-        del memos[:-MAX_MEMOS_PER_NAME]
-        return value
+        return _memoize_in(self.memos, _key_in_view(name), key, compute, MAX_MEMOS_PER_NAME)
+
+    def memoize_public(self, name: str, key: Any, compute: Callable[[], T]) -> T:
+        """Return `compute()`, done once for all tabs that are about a public sample.
+
+        The value follows from the `key` alone. A tab about any other table keeps its own.
+        """
+        if self.table is None or self.table.uploaded or self.table.trial is not None:
+            return self.memoize(name, key, compute)
+        return _memoize_in(_public_memos(), name, key, compute, MAX_PUBLIC_MEMOS_PER_NAME)
 
     def has_memo(self, name: str, key: Any) -> bool:
         """Return whether `memoize` has stored a result for this name and key."""
@@ -132,6 +136,28 @@ class Session:
         else:
             rows = -1  # nobody counted them
         return hash((self.salt, *sorted(map(str, table.frame.columns)), rows))
+
+
+def _memoize_in(
+    memos: dict[str, Memos], name: str, key: Any, compute: Callable[[], T], limit: int
+) -> T:
+    """Return what `memos` hold under a name and key, computed where it is missing.
+
+    Under each name the last `limit` keys stay. Lists are replaced and never changed, since other
+    tabs may read them meanwhile.
+    """
+    for memo_key, value in memos.get(name, []):
+        if memo_key == key:
+            return value
+    value = compute()
+    memos[name] = [*memos.get(name, []), (key, value)][-limit:]
+    return value
+
+
+@st.cache_resource(show_spinner=False)
+def _public_memos() -> dict[str, Memos]:
+    """Return what all tabs of this server remember of public samples."""
+    return {}
 
 
 def _key_in_view(name: str) -> str:

@@ -112,16 +112,52 @@ def test_a_job_that_cannot_be_sent_fails_alone_and_the_next_runs(pool, block):
     assert pool.submit(task(block), "me").wait(90)
 
 
-def test_sessions_take_turns(pool, block):
-    first = endless(pool, block, "greedy")
-    second = endless(pool, block, "greedy")
-    other = pool.submit(task(block), "modest")
+def test_sessions_take_turns_while_a_long_job_pauses_and_goes_on(pool, block, monkeypatch):
+    monkeypatch.setattr(jobs, "TURN_SECONDS", 0.2)
+    first, second = (endless(pool, block, "greedy") for _ in range(2))
     until(lambda: first.partial_results)
-    first.cancel()
+    other = pool.submit(task(block), "modest")
     assert other.wait(90)
-    assert not second.ended
-    second.cancel()
-    assert second.wait(90)
+    assert other.state == "done"
+    assert not first.ended, "nobody had to stop it"
+    third = endless(pool, block, "new")
+    for job in (first, third, first):  # each goes on after the other's turn
+        steps = len(job.partial_results)
+        until(lambda job=job, steps=steps: len(job.partial_results) > steps)
+    assert not second.partial_results, "a session's jobs run in order"
+    for job in (first, second, third):
+        job.cancel()
+    assert all(job.wait(90) for job in (first, second, third))
+    assert first.results[0].summary.convergence[-1].t > 0
+
+
+def test_a_run_that_paused_gives_what_it_gives_alone(pool, block, monkeypatch):
+    monkeypatch.setattr(jobs, "TURN_SECONDS", 0.05)
+    alone = run_to_end("dpfw", PROBLEM, ROWS, Budget(1.0, 1e-9), rounds=3_000)
+    long = pool.submit(task(block, "dpfw", rounds=3_000), "me")
+    others = [pool.submit(task(block, "dpfw", rounds=3_000), f"other {i}") for i in range(2)]
+    pauses = []
+    pause = jobs.Job.pause
+    monkeypatch.setattr(jobs.Job, "pause", lambda job: pauses.append(job) or pause(job))
+    assert all(job.wait(90) for job in (long, *others))
+    assert long in pauses
+    assert np.array_equal(long.results[0].release.D, alone.release.D)
+    assert long.seconds < sum(job.seconds for job in (long, *others))
+
+
+def test_paused_jobs_hold_no_more_workers_than_allowed(block, monkeypatch):
+    monkeypatch.setattr(jobs, "TURN_SECONDS", 0.05)
+    monkeypatch.setattr(jobs, "MAX_PAUSED_WORKERS", 1)
+    pool = WorkerPool(workers=1)
+    try:
+        started = [endless(pool, block, f"visitor {i}") for i in range(3)]
+        until(lambda: all(job.partial_results for job in started[:2]))
+        assert started[2].state == "queued"
+        started[0].cancel()
+        until(lambda: started[2].partial_results)
+    finally:
+        pool.close()
+    assert all(job.state == "cancelled" for job in started), "a paused one too"
 
 
 def test_a_job_cancelled_while_queued_never_runs(pool, block):
