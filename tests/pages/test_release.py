@@ -439,7 +439,11 @@ def test_on_one_s_own_machine_nothing_is_asked_unless_a_key_is_set(tmp_path, mon
     ],
 )
 def test_who_may_reach_the_server_is_read_off_its_settings(monkeypatch, address, hosts, others):
-    settings = {"server.address": address, "server.allowedHosts": hosts.split()}
+    settings = {
+        "server.address": address,
+        "server.allowedHosts": hosts.split(),
+        "server.corsAllowedOrigins": [],
+    }
     monkeypatch.setattr(current_table.st, "get_option", settings.__getitem__)
     assert current_table.is_public_host() is others
 
