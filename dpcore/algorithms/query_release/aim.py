@@ -52,10 +52,12 @@ from .shared.clique_selection import (
     choose_tree_cell_limit,
     exclusion_penalties,
     expected_abs_noise,
+)
+from .shared.maximum_entropy_fit import staged_fit
+from .shared.model_choice import (
     lists_all_cells,
     model_cell_limit,
 )
-from .shared.maximum_entropy_fit import staged_fit
 
 # share of a round's budget for its measurement; the rest is for its selection
 MEASUREMENT_SHARE = 0.9

@@ -43,12 +43,14 @@ from ..algorithm import Algorithm, Step, model_cells_param
 from ..marginal_shares import one_way_marginals, queried_columns, require_marginals
 from ..noisy_tables import MIN_STDDEV
 from .shared.clique_selection import (
-    MIN_MODEL_CELLS,
-    find_public_model,
-    model_cell_limit,
     plan_table_selection,
 )
 from .shared.maximum_entropy_fit import CONVERGED_GRADIENT, fit_stages, staged_fit
+from .shared.model_choice import (
+    MIN_MODEL_CELLS,
+    find_public_model,
+    model_cell_limit,
+)
 from .shared.tree_measurement import choose_tree_and_measure
 
 # factor on alpha where a tree was chosen: each of its fewer tables carries more information

@@ -40,8 +40,10 @@ from ...queries.residual_spaces import cached_residual_spaces, subtract_axis_mea
 from ..algorithm import Algorithm, Step, Steps
 from ..marginal_shares import require_marginals
 from ..noisy_tables import MIN_STDDEV
-from .shared.clique_selection import find_public_model
 from .shared.maximum_entropy_fit import staged_fit
+from .shared.model_choice import (
+    find_public_model,
+)
 from .shared.optimal_noise import optimise_noise
 
 # iterations and prior of a non-negative fit, as in gaussian_maxent

@@ -24,9 +24,7 @@ from dpcore.algorithms.query_release.shared.clique_selection import (
     DRAWN_PAIR_PENALTY,
     HIDDEN_NOISE_PENALTY,
     MAX_TRIM_L1_LOSS,
-    MIN_MODEL_CELLS,
     PAIR_SELECTION_NAME,
-    STEPWISE_MIN_MODEL_CELLS,
     TreeFindings,
     choose_tree,
     column_pairs_in_tables,
@@ -34,6 +32,10 @@ from dpcore.algorithms.query_release.shared.clique_selection import (
     one_way_charge_name,
     one_way_charges,
     tables_inside_cliques,
+)
+from dpcore.algorithms.query_release.shared.model_choice import (
+    MIN_MODEL_CELLS,
+    STEPWISE_MIN_MODEL_CELLS,
 )
 from dpcore.algorithms.query_release.shared.tree_measurement import (
     MAX_HIDDEN_SHARE,

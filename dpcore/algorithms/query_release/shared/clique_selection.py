@@ -1,4 +1,4 @@
-"""The choice of a problem's model, and of a junction tree's cliques.
+"""The choice of a junction tree's cliques.
 
 Sees a curator, never rows.
 """
@@ -20,7 +20,6 @@ from ....models.graphical_model import GraphicalModel
 from ....models.junction_tree import (
     JunctionTree,
     build_junction_tree,
-    min_junction_tree_cells,
 )
 from ....models.listed_cells import ListedCellsModel
 from ....models.tree_model import JunctionTreeModel
@@ -38,8 +37,8 @@ from ....privacy.accounting import (
 from ....privacy.curators.table_curator import TableCurator
 from ....privacy.noisy_answers import NoisyAnswers
 from ....privacy.statistics import SomeAnswers, TableErrors, WeightedTables
-from ....problems import PublicStart, QueryRelease
-from ....queries import Marginals, Workload
+from ....problems import PublicStart
+from ....queries import Marginals
 from ....queries.marginals import nonempty_subsets
 from ...marginal_shares import (
     floored_distribution,
@@ -49,6 +48,12 @@ from ...marginal_shares import (
 )
 from ...noisy_tables import NoisyTables
 from .maximum_entropy_fit import staged_fit
+from .model_choice import (
+    STEPWISE_TREE_CELLS_RANGE,
+    TREE_CELLS_PER_SIGNAL,
+    TREE_CELLS_RANGE,
+    default_tree_cells,
+)
 
 # Names of events: for drawing pairs, for the tables of a batch of them, and for the tables that
 # the whole tree holds.
@@ -61,16 +66,8 @@ MAX_BATCHES = 6  # batches of draws
 BATCH_MEASUREMENT_SHARE = 0.2  # share of the rest that measures the tables of all batches
 BATCH_PRIOR_WEIGHT = 0.4  # of the fit between batches, in units of n √Σμ²
 MAX_BATCH_FIT_ITERATIONS = 40  # of the fit between batches
-TREE_CELLS_PER_SIGNAL = 200  # cells of a tree that is chosen by noisy tables, for each n√ρ
-TREE_CELLS_RANGE = (10_000, 3_000_000)  # range of these
 # tables asked times cells of a tree that is chosen, as each table may be summed out of all
 MAX_TABLE_SUM_WORK = 2_500_000_000
-# range of a tree's cells where the model is fitted anew after every table
-STEPWISE_TREE_CELLS_RANGE = (10_000, 300_000)
-# cells that are listed, or held by a tree over all tables, whatever n and the budget, where the
-# model is fitted once or stepwise: so few take no longer than the choice of a tree from 1,000 rows
-MIN_MODEL_CELLS = 300_000
-STEPWISE_MIN_MODEL_CELLS = 100_000
 MAX_WEIGHED_TABLES = 2_000  # tables that are weighed anew in every round, or tried in a tree
 # scales of the noise on scores by which a table without room is behind all others
 EXCLUSION_NOISE_SCALES = 100.0
@@ -89,56 +86,6 @@ DRAWN_PAIR_PENALTY = 4.0
 MAX_TRIM_L1_LOSS = 0.3  # L1 that a pair may lose for its cells, were they all that a tree has
 # most noise in a count, as `hides`, at which pairs are cut: at 0.009 the mean L1 was 2 % higher
 MAX_TRIM_NOISE = 0.005
-
-
-def model_cell_limit(
-    problem: QueryRelease,
-    budget: Budget,
-    max_cells: int | None,
-    *,
-    is_stepwise: bool,
-) -> int:
-    """Return how many cells a model may hold that answers all tables asked.
-
-    `max_cells`, or as many as the tree would have that is chosen in its place: time and memory go
-    with the cells, so that a table with fewer columns or bins, of which all cells are listed, is no
-    more work than the one before. A few are always allowed. `is_stepwise`: whether the model is
-    fitted anew after every table.
-    """
-    if max_cells:
-        return max_cells
-    allowed_range = STEPWISE_TREE_CELLS_RANGE if is_stepwise else TREE_CELLS_RANGE
-    min_cells = STEPWISE_MIN_MODEL_CELLS if is_stepwise else MIN_MODEL_CELLS
-    return max(min_cells, default_tree_cells(problem.effective_n, budget, allowed_range))
-
-
-def default_tree_cells(n: float, budget: Budget, allowed_range: tuple[int, int]) -> int:
-    """Return how many cells a chosen tree may hold: by n√ρ within a range."""
-    low, high = allowed_range
-    return round(min(max(TREE_CELLS_PER_SIGNAL * n * math.sqrt(budget.rho), low), high))
-
-
-def find_public_model(
-    problem: QueryRelease, measured_workload: Workload, max_cells: int
-) -> JunctionTreeModel | None:
-    """Return the model of all cells, else a small junction tree, else None.
-
-    All cells if they are at most `max_cells`. None where such a tree would hold more than
-    `max_cells` cells: then tables must be chosen. Decided by public sizes. Raises InputError where
-    queries are not read off tables: that needs all cells, as a listed start does.
-    """
-    domain = problem.domain
-    tables = measured_workload.base
-    if tables is None:
-        problem.require_enumerable()
-    if tables is None or lists_all_cells(problem, max_cells):
-        return ListedCellsModel(domain)
-    # single columns always fit
-    max_tree_cells = max(max_cells, constraint_junction_tree(domain).cells)
-    if min_junction_tree_cells(domain.shape, tables.axes) > max_tree_cells:
-        return None
-    junction = build_junction_tree(domain.shape, [*tables.axes, *domain.allowed_tables])
-    return JunctionTreeModel(domain, junction) if junction.cells <= max_tree_cells else None
 
 
 def column_pairs_in_tables(tables: Marginals) -> Marginals:
@@ -231,18 +178,6 @@ def choose_tree_cell_limit(
         max(default_tree_cells(n, budget, (low, high)), one_way_cells),
         f"of all cliques together: {TREE_CELLS_PER_SIGNAL} n√ρ, within {low:,}..{high:,}",
     )
-
-
-def lists_all_cells(problem: QueryRelease, max_cells: int) -> bool:
-    """Return whether a model lists all cells.
-
-    At most `max_cells` of them, or a listed public start. Raises InputError where they are too many
-    for any.
-    """
-    if problem.domain.size <= max_cells or isinstance(problem.start, Array):
-        problem.require_enumerable()
-        return True
-    return False
 
 
 def exclusion_penalties(

@@ -34,11 +34,13 @@ from .clique_selection import (
     PAIR_SELECTION_SHARE,
     choose_tree,
     choose_tree_cell_limit,
-    find_public_model,
-    model_cell_limit,
     pair_draw_settings,
     plan_pair_selection,
     tables_inside_cliques,
+)
+from .model_choice import (
+    find_public_model,
+    model_cell_limit,
 )
 
 LOG_DELTA_HALVINGS = 50  # of a range of log δ

@@ -1,0 +1,86 @@
+"""The choice of a problem's model: all cells, a small tree over all tables, or one to be found.
+
+Public sizes, n and the budget decide, never rows.
+"""
+
+import math
+
+from ....core.types import Array
+from ....models.constraint_tree import constraint_junction_tree
+from ....models.junction_tree import build_junction_tree, min_junction_tree_cells
+from ....models.listed_cells import ListedCellsModel
+from ....models.tree_model import JunctionTreeModel
+from ....privacy.accounting import Budget
+from ....problems import QueryRelease
+from ....queries import Workload
+
+TREE_CELLS_PER_SIGNAL = 200  # cells of a tree that is chosen by noisy tables, for each n√ρ
+TREE_CELLS_RANGE = (10_000, 3_000_000)  # range of these
+# range of a tree's cells where the model is fitted anew after every table
+STEPWISE_TREE_CELLS_RANGE = (10_000, 300_000)
+# cells that are listed, or held by a tree over all tables, whatever n and the budget, where the
+# model is fitted once or stepwise: so few take no longer than the choice of a tree from 1,000 rows
+MIN_MODEL_CELLS = 300_000
+STEPWISE_MIN_MODEL_CELLS = 100_000
+
+
+def model_cell_limit(
+    problem: QueryRelease,
+    budget: Budget,
+    max_cells: int | None,
+    *,
+    is_stepwise: bool,
+) -> int:
+    """Return how many cells a model may hold that answers all tables asked.
+
+    `max_cells`, or as many as the tree would have that is chosen in its place: time and memory go
+    with the cells, so that a table with fewer columns or bins, of which all cells are listed, is no
+    more work than the one before. A few are always allowed. `is_stepwise`: whether the model is
+    fitted anew after every table.
+    """
+    if max_cells:
+        return max_cells
+    allowed_range = STEPWISE_TREE_CELLS_RANGE if is_stepwise else TREE_CELLS_RANGE
+    min_cells = STEPWISE_MIN_MODEL_CELLS if is_stepwise else MIN_MODEL_CELLS
+    return max(min_cells, default_tree_cells(problem.effective_n, budget, allowed_range))
+
+
+def default_tree_cells(n: float, budget: Budget, allowed_range: tuple[int, int]) -> int:
+    """Return how many cells a chosen tree may hold: by n√ρ within a range."""
+    low, high = allowed_range
+    return round(min(max(TREE_CELLS_PER_SIGNAL * n * math.sqrt(budget.rho), low), high))
+
+
+def find_public_model(
+    problem: QueryRelease, measured_workload: Workload, max_cells: int
+) -> JunctionTreeModel | None:
+    """Return the model of all cells, else a small junction tree, else None.
+
+    All cells if they are at most `max_cells`. None where such a tree would hold more than
+    `max_cells` cells: then tables must be chosen. Decided by public sizes. Raises InputError where
+    queries are not read off tables: that needs all cells, as a listed start does.
+    """
+    domain = problem.domain
+    tables = measured_workload.base
+    if tables is None:
+        problem.require_enumerable()
+    if tables is None or lists_all_cells(problem, max_cells):
+        return ListedCellsModel(domain)
+    # single columns always fit
+    max_tree_cells = max(max_cells, constraint_junction_tree(domain).cells)
+    if min_junction_tree_cells(domain.shape, tables.axes) > max_tree_cells:
+        return None
+    junction = build_junction_tree(domain.shape, [*tables.axes, *domain.allowed_tables])
+    return JunctionTreeModel(domain, junction) if junction.cells <= max_tree_cells else None
+
+
+def lists_all_cells(problem: QueryRelease, max_cells: int) -> bool:
+    """Return whether a model lists all cells.
+
+    At most `max_cells` of them, or a listed public start. Raises InputError where they are too many
+    for any.
+    """
+    if problem.domain.size <= max_cells or isinstance(problem.start, Array):
+        problem.require_enumerable()
+        return True
+    return False
