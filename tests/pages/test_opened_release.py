@@ -137,7 +137,7 @@ def test_a_folder_and_an_owner_s_key_are_read_on_one_s_own_machine_alone(folder,
     monkeypatch.setattr(opened_release, "is_public_host", lambda: True)
     clear_session_resource_cache("test session id")
     app = open_page("ask")
-    assert not app.segmented_control
+    assert not app.radio
     assert app.file_uploader(key=opened_release.UPLOAD_KEY)
 
 

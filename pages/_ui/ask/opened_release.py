@@ -58,11 +58,11 @@ def choose_release() -> ReleaseSource | None:
         kinds.append(FROM_LEDGER)
     kind = FROM_FILE
     if len(kinds) > 1:
-        kind = st.segmented_control(
+        kind = st.radio(
             "Where is the release?",
             kinds,
-            default=FROM_LEDGER if releases else FROM_FILE,
-            required=True,
+            kinds.index(FROM_LEDGER if releases else FROM_FILE),
+            horizontal=True,
             key="release-source",
             persist_state="session",
         )

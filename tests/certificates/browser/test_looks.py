@@ -43,7 +43,7 @@ def settle(page, server, path):
     if name == "/compare":
         expect(page.get_by_role("tab", name="Report")).to_be_visible(timeout=90_000)
         wait_until_idle(page, timeout=90_000)
-    if name not in ("/", "/data", "/release", "/glossary"):
+    if name not in ("/", "/data", "/release", "/ask", "/glossary"):
         expect(page.locator(".js-plotly-plot .main-svg").first).to_be_visible()
     if name == "/explore":
         expect(page.get_by_role("tab", name="Download")).to_be_visible()
