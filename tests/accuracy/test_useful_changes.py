@@ -9,8 +9,8 @@ EPSILONS = (0.5, 1.0, 2.0, 5.0, 10.0)
 COLUMNS = {
     "sex": {"kind": "categorical", "values": ["f", "m"]},
     "age": {"kind": "integer", "low": 0, "high": 99},
-    "hours": {"kind": "integer", "low": 0, "high": 80},
-    "income": {"kind": "numeric", "low": 0, "high": 60, "bins": 50},
+    "hours": {"kind": "integer", "low": 0, "high": 40},
+    "income": {"kind": "numeric", "low": 0, "high": 60, "bins": 15},
     "married": {"kind": "categorical", "values": ["y", "n"]},
 }
 ORDERED = {"columns": COLUMNS, "constraints": [{"order": ["age", "hours"]}]}
