@@ -89,10 +89,7 @@ def test_people_with_several_rows_a_look_and_later_releases_change_the_label(fac
     assert "each person, with up to 3 rows Counted: 90 rows." in label_words(person)
     assert SEVERAL_ROWS_CAVEAT not in label_words(person)
     once = changed(person, protects={"rows_per_person": 1, "count": "people", "row_limit": 9})
-    assert (
-        "each person, whose rows, up to 9, count once together Counted: 90 people."
-        in label_words(once)
-    )
+    assert "each person, whose up to 9 rows share one vote Counted: 90 people." in label_words(once)
     looked = changed(facts, reason="to know the range", schema={"peeked": True})
     for words in (label_words(looked), board_words(looked)):
         assert PEEKED_CAVEAT in words
