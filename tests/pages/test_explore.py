@@ -29,6 +29,7 @@ from pages._ui.components import parameter_widgets
 from pages._ui.components.frame import PUBLIC_SAMPLE_TEXT
 from pages._ui.explore import ask_question, comparison, keep_run, outcome
 from pages._ui.explore import explore_run as replaying
+from pages._ui.jobs.public_runs import public_runs
 from pages._ui.overview import question_sentences
 from pages._ui.session import sample_table
 from pages._ui.session.session import session as its_session
@@ -158,6 +159,7 @@ def shows_the_tiles_of(run, app):
 
 
 def test_replays_that_end_while_the_page_is_drawn_are_shown_too(monkeypatch):
+    public_runs().close()  # no other tab has made these runs
     drawn = []
     spread = outcome.draw_noise_spread
 

@@ -359,6 +359,16 @@ def test_pages_asked_for_at_once_all_come_whole(server):
             assert len(tab.text) > 5_000
 
 
+def test_a_page_names_the_library_of_charts_before_there_is_a_chart(server):
+    page = requests.get(f"{server.address}/explore", timeout=60).text
+    links = re.findall(
+        r'<link rel="modulepreload"[^>]* href="\./(static/js/PlotlyChart[^"]*)">', page
+    )
+    assert len(links) == 1
+    assert page.index(links[0]) > page.index("static/js/index."), "after what is needed first"
+    assert server.get(f"/{links[0]}") == 200
+
+
 def forge(tab, text, button, path):
     """What a browser would send that names a table on the server and presses the button beside it."""
     message = BackMsg()

@@ -43,6 +43,7 @@ STREAMLIT_PATHS = (
     "auth/",
 )
 MAX_PAGE_NAME_CHARS = 80  # characters of a page's name that are kept
+CHART_LIBRARY_FILES = "static/js/PlotlyChart.*.js"  # beside Streamlit's page
 _INDEX_FILE = Path(st.__file__).parent / "static/index.html"
 _SCRIPT = Path(__file__).with_suffix(".js").read_text(encoding="utf-8")
 _original_populate = QueryParams.populate_from_query_string
@@ -52,12 +53,25 @@ _original_seed = SessionState._seed_widget_from_url
 def page_routes() -> list[Route]:
     """Return a route for every page, with this file's script before all others.
 
-    The first message may already change the address.
+    The first message may already change the address. The library that draws charts is two thirds of
+    what a browser loads, and Streamlit asks for it when the first chart is there: the page names it
+    at once, after all that is needed before.
     """
-    page = _INDEX_FILE.read_text(encoding="utf-8").replace(
+    page = _INDEX_FILE.read_text(encoding="utf-8")
+    page = page.replace(
         "<head>", f"<head><script>{connection_check.SCRIPT}{_SCRIPT}</script>", 1
-    )
+    ).replace("</head>", f"{_chart_library_links()}</head>", 1)
     return [Route(path, lambda _: HTMLResponse(page)) for path in PAGE_PATHS]
+
+
+def _chart_library_links() -> str:
+    """Return the links by which a browser loads the chart library early; none if not found."""
+    files = sorted(_INDEX_FILE.parent.glob(CHART_LIBRARY_FILES))
+    return "".join(
+        '<link rel="modulepreload" crossorigin fetchpriority="low" '
+        f'href="./{file.relative_to(_INDEX_FILE.parent).as_posix()}">'
+        for file in files
+    )
 
 
 def asks_for_html(scope: Scope) -> bool:
