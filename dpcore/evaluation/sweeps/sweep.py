@@ -33,7 +33,8 @@ from ...schema.domain import Countable
 from ...schema.schema_json import domain_to_json
 from ..run import Run
 from ..run_summary import RunSummary
-from .worker_pool import JobSpec, RunJob, SharedRows, WorkerPool
+from .shared_rows import SharedRows
+from .worker_pool import JobSpec, RunJob, WorkerPool
 
 MAX_POINTS = 100_000
 # times, at most, that a run in this process lets its caller look around

@@ -19,8 +19,6 @@ from multiprocessing.reduction import ForkingPickler
 from multiprocessing.shared_memory import SharedMemory
 from typing import Any
 
-import numpy as np
-
 from ...accuracy.intervals.unbiased_tables import unbiased_tables
 from ...accuracy.promise_with_schema import promise_of_split
 from ...algorithms import Algorithm
@@ -28,16 +26,16 @@ from ...algorithms.schema_measurement.split_budget import SplitBudget, fit_split
 from ...core.errors import PrivacyWarning, user_message
 from ...core.job import Job, JobState
 from ...core.run_memory import limit_process_memory
-from ...core.types import Array, Axes, Json, by_name, frozen, value_object
-from ...data.sources.gathered_counts import GatheredCounts
+from ...core.types import Array, Json, by_name, frozen
 from ...data.sources.parallel_counting import spawn_process
 from ...models.releases import Release, UnbiasedAnswers
 from ...privacy.accounting import Budget
-from ...schema.domain import Countable, Rows
+from ...schema.domain import Rows
 from ..purposes import Purposes
 from ..run import Run
 from ..run_summary import RunSummary
 from .queue_forecast import Pace, seconds_before
+from .shared_rows import SharedBlock, view_rows
 
 MAX_CURVE_POINTS = 300  # points of a convergence curve that a page draws
 REPORT_SECONDS = 0.1
@@ -47,47 +45,6 @@ MAX_PAUSED_WORKERS = (
 )
 # seconds in which a worker must hear that its job is cancelled, before its process is ended
 CANCEL_GRACE_SECONDS = 0.8
-
-
-@value_object
-class SharedBlock:
-    """The name of a block of shared memory, and how it is read: the shape and kind of its numbers.
-
-    Codes are int64, points and features float64. Where it holds counts, `table_axes` are the
-    columns of each in turn. `votes_per_unit` is that of the rows, see `Countable`.
-    """
-
-    name: str
-    shape: tuple[int, ...]
-    dtype: str
-    table_axes: tuple[Axes, ...]
-    votes_per_unit: int
-
-
-class SharedRows:
-    """Grouped rows, or counts of tables, in one `block` of shared memory.
-
-    `free_memory` gives the memory back.
-    """
-
-    def __init__(self, rows: Countable) -> None:
-        array = _pack_rows(rows)
-        self._memory = SharedMemory(create=True, size=max(8, array.nbytes))
-        np.ndarray(array.shape, array.dtype, self._memory.buf)[...] = array
-        tables = tuple(rows.tables) if isinstance(rows, GatheredCounts) else ()
-        # points have no votes
-        self.block = SharedBlock(
-            self._memory.name, array.shape, array.dtype.name, tables, rows.votes_per_unit
-        )
-
-    def free_memory(self) -> None:
-        """Give the block back to the operating system.
-
-        Running jobs keep their view until they end.
-        """
-        self._memory.close()
-        with contextlib.suppress(FileNotFoundError):
-            self._memory.unlink()
 
 
 @by_name
@@ -475,45 +432,13 @@ def _run_on_shared_block(spec: JobSpec, pipe: Connection) -> str:
     """Run a task on a read-only view of its block, which is released afterwards."""
     block = SharedMemory(spec.block.name)
     try:
-        array = np.ndarray(spec.block.shape, spec.block.dtype, block.buf)
-        array.flags.writeable = False
-        rows = _unpack_rows(spec, array)
-        del array
+        rows = view_rows(spec.block, block, spec.problem)
         return _run_all_seeds(spec, rows, pipe)
     finally:
         with contextlib.suppress(UnboundLocalError):
             del rows
         with contextlib.suppress(BufferError):  # after an error its traceback still holds a view
             block.close()
-
-
-def _pack_rows(rows: Countable) -> Array:
-    """Return rows as one array: codes and weights (r, d + 1), or all tables in a line.
-
-    Codes and weights stand side by side; tables of counts one after another.
-    """
-    if isinstance(rows, GatheredCounts):
-        return np.concatenate(list(rows.tables.values()))
-    dtype = "float64" if rows.values.dtype.kind == "f" else "int64"
-    return np.column_stack([rows.values, rows.weights]).astype(dtype)
-
-
-def _unpack_rows(spec: JobSpec, array: Array) -> Countable:
-    """Return the rows that `_pack_rows` put into a block.
-
-    Counts lack their source, whose file only the parent reads.
-    """
-    table_axes = spec.block.table_axes
-    if not table_axes:
-        return Rows(array[:, :-1], array[:, -1], votes_per_unit=spec.block.votes_per_unit)
-    domain = spec.problem.domain
-    ends = np.cumsum([domain.table_size(axes) for axes in table_axes])
-    return GatheredCounts(
-        domain,
-        spec.problem.n,
-        dict(zip(table_axes, np.split(array, ends[:-1]), strict=True)),
-        votes_per_unit=spec.block.votes_per_unit,
-    )
 
 
 def _run_all_seeds(spec: JobSpec, rows: Any, pipe: Connection) -> str:

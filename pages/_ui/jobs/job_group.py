@@ -29,7 +29,8 @@ from dpcore import Rows
 from dpcore.accuracy.work_forecast import format_seconds
 from dpcore.core.job import Job, JobState
 from dpcore.core.types import frozen, value_object
-from dpcore.evaluation.sweeps.worker_pool import JobSpec, RunJob, RunResult, SharedRows
+from dpcore.evaluation.sweeps.shared_rows import SharedRows
+from dpcore.evaluation.sweeps.worker_pool import JobSpec, RunJob, RunResult
 
 from ..session import session
 from .public_runs import public_runs

@@ -15,7 +15,8 @@ import streamlit as st
 
 from dpcore import Rows
 from dpcore.core.job import JobState
-from dpcore.evaluation.sweeps.worker_pool import JobSpec, RunJob, SharedRows
+from dpcore.evaluation.sweeps.shared_rows import SharedRows
+from dpcore.evaluation.sweeps.worker_pool import JobSpec, RunJob
 
 from .shared_pool import worker_pool
 

@@ -13,7 +13,8 @@ import pytest
 
 from dpcore import ALGORITHMS, Budget, Marginals, samples
 from dpcore.evaluation.sweeps import worker_pool as jobs
-from dpcore.evaluation.sweeps.worker_pool import JobSpec, SharedRows, WorkerPool
+from dpcore.evaluation.sweeps.shared_rows import SharedRows
+from dpcore.evaluation.sweeps.worker_pool import JobSpec, WorkerPool
 from tests.small_problems import (
     all_tables,
     equal_columns_domain,
