@@ -72,14 +72,14 @@ def test_columns_beyond_the_public_limit_are_one_click_away(one_value, monkeypat
 
 def test_coarser_bins_make_a_table_large_enough():
     rng = seeded(0)
-    n = 8000
+    n = 5000
     names = ("sex", "married")
     frame = pd.DataFrame({name: rng.choice(["f", "m"], n) for name in names})
-    for name, high in (("age", 99), ("hours", 80), ("income", 59)):
+    for name, high in (("age", 99), ("hours", 80)):
         frame[name] = rng.integers(0, high + 1, n)
     numbers = {
         name: {"kind": "integer", "low": 0, "high": int(frame[name].max())}
-        for name in ("age", "hours", "income")
+        for name in ("age", "hours")
     }
     columns = {name: {"kind": "categorical", "values": ["f", "m"]} for name in names} | numbers
     app = opened(frame.to_csv(index=False).encode())
