@@ -102,7 +102,7 @@ def rounds_param(
 
 def model_cells_param(limit_text: str = "300,000") -> Any:
     """Return the parameter that limits how many numbers a model may hold."""
-    auto = f"by n and the budget, up to {limit_text}: all combinations, else the cliques of a tree"
+    auto = f"{limit_text}: all combinations, else the cliques of a tree, by n and the budget"
     return parameter_field(
         None, "numbers that the model may hold", low=1, high=100_000_000, log=True, auto=auto
     )

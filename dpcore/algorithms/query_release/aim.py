@@ -114,7 +114,7 @@ class AIM(Algorithm):
         tables = require_marginals(problem.workload, "aim")
         n = problem.effective_n
         cell_limit = Setting("cells", problem.domain.size, "all there are")
-        max_listed_cells = model_cell_limit(problem, budget, self.cells, is_stepwise=True)
+        max_listed_cells = model_cell_limit(self.cells, is_stepwise=True)
         if not lists_all_cells(problem, max_listed_cells):
             cell_limit = choose_tree_cell_limit(candidate_tables(tables), n, budget, self.cells)
         d = len(queried_columns(tables))
@@ -151,7 +151,7 @@ class AIM(Algorithm):
     def steps(self, problem: QueryRelease, plan: Plan, curator: TableCurator, rng: Rng) -> Steps:
         """Yield steps: the 1-way tables first, then one selection and one measurement each."""
         tables = require_marginals(problem.workload, "aim")
-        max_listed_cells = model_cell_limit(problem, plan.budget, self.cells, is_stepwise=True)
+        max_listed_cells = model_cell_limit(self.cells, is_stepwise=True)
         lists_all = lists_all_cells(problem, max_listed_cells)
         measured = _MeasuredCandidates(problem, tables, plan["cells"], lists_all=lists_all)
         one_way_indices = measured.one_way_indices

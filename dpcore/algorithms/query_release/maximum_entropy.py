@@ -47,7 +47,6 @@ from .shared.clique_selection import (
 )
 from .shared.maximum_entropy_fit import CONVERGED_GRADIENT, fit_stages, staged_fit
 from .shared.model_choice import (
-    MIN_MODEL_CELLS,
     find_public_model,
     model_cell_limit,
 )
@@ -55,9 +54,10 @@ from .shared.tree_measurement import choose_tree_and_measure
 
 # factor on alpha where a tree was chosen: each of its fewer tables carries more information
 CHOSEN_TREE_ALPHA_FACTOR = 0.35
-# gradient at which the fit of a model of more than MIN_MODEL_CELLS ends, in standard deviations of
-# the noise: from here on the mean L1 of two wide tables stayed the same to four digits, for 40 %
-# more iterations
+LARGE_MODEL_CELLS = 300_000
+# gradient at which the fit of a model of more cells than these ends, in standard deviations of the
+# noise: from here on the mean L1 of two wide tables stayed the same to four digits, for 40 % more
+# iterations
 LARGE_MODEL_CONVERGED_GRADIENT = 0.05
 ALPHA_REASON = "in units of μ·n, so that the prior weighs alike at every ε"
 
@@ -103,7 +103,7 @@ class GaussianMaxEnt(Algorithm):
 
         Where tables are chosen, of the planned events of `plan_table_selection`.
         """
-        measured_workload, model = self._workload_and_model(problem, budget)
+        measured_workload, model = self._workload_and_model(problem)
         stages = 2 if model is None else len(fit_stages(measured_workload))
         iteration_limit = Setting(
             "iterations", self.rounds * stages, f"at most {self.rounds} in each of {stages} stages"
@@ -146,7 +146,7 @@ class GaussianMaxEnt(Algorithm):
         As measured and published. None where the answers asked follow from others that are measured
         in their place, or some of them only.
         """
-        measured_workload, model = self._workload_and_model(problem, plan.budget)
+        measured_workload, model = self._workload_and_model(problem)
         return (
             plan["sigma"] if model is not None and measured_workload is problem.workload else None
         )
@@ -155,7 +155,7 @@ class GaussianMaxEnt(Algorithm):
         self, problem: QueryRelease, plan: Plan, curator: TableCurator, rng: Rng
     ) -> Iterator[Step]:
         """Yield steps of one iteration of the fit each; the first one uses the whole budget."""
-        measured_workload, model = self._workload_and_model(problem, plan.budget)
+        measured_workload, model = self._workload_and_model(problem)
         is_tree_chosen = model is None
         if model is None:
             tables = require_marginals(problem.workload, "gaussian_maxent")
@@ -170,7 +170,7 @@ class GaussianMaxEnt(Algorithm):
             stddev = np.full(len(m.values), max(m.stddev, MIN_STDDEV))
             noisy_answers = NoisyAnswers(measured_workload, m.values, stddev)
             weight = plan["alpha"] * spend.mu * problem.effective_n
-        is_large = model.size > MIN_MODEL_CELLS
+        is_large = model.size > LARGE_MODEL_CELLS
         start = problem.log_start
         iterates = staged_fit(
             noisy_answers,
@@ -188,11 +188,11 @@ class GaussianMaxEnt(Algorithm):
             yield Step(t, model.release(D), note)
 
     def _workload_and_model(
-        self, problem: QueryRelease, budget: Budget
+        self, problem: QueryRelease
     ) -> tuple[Workload, JunctionTreeModel | None]:
         """Return the workload to measure, and the model for it; see `find_public_model`."""
         measured_workload = _measured_workload(problem.workload)
-        limit = model_cell_limit(problem, budget, self.cells, is_stepwise=False)
+        limit = model_cell_limit(self.cells, is_stepwise=False)
         return measured_workload, find_public_model(problem, measured_workload, limit)
 
 

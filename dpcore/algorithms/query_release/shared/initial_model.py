@@ -109,7 +109,7 @@ def plan_model_setup(
     of ρ, or of ε at δ = 0, as `gaussian_maxent` has them, and what is left adds up with them.
     Raises InputError where queries are not read off tables, or the tables have too many cells.
     """
-    limit = model_cell_limit(problem, budget, max_cells, is_stepwise=True)
+    limit = model_cell_limit(max_cells, is_stepwise=True)
     model = find_public_model(problem, problem.workload, limit)
     if model is not None:
         lists_all_cells = isinstance(model, ListedCellsModel)
@@ -172,7 +172,7 @@ def initial_model(
     and the public start or the product of the noisy 1-way tables. All of it depends on released
     values only. Queries outside the tree are answered by what it says of their columns.
     """
-    limit = model_cell_limit(problem, plan.budget, max_cells, is_stepwise=True)
+    limit = model_cell_limit(max_cells, is_stepwise=True)
     model = find_public_model(problem, problem.workload, limit)
     if model is not None:
         start = problem.log_start

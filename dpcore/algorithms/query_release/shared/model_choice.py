@@ -18,31 +18,18 @@ TREE_CELLS_PER_SIGNAL = 200  # cells of a tree that is chosen by noisy tables, f
 TREE_CELLS_RANGE = (10_000, 3_000_000)  # range of these
 # range of a tree's cells where the model is fitted anew after every table
 STEPWISE_TREE_CELLS_RANGE = (10_000, 300_000)
-# cells that are listed, or held by a tree over all tables, whatever n and the budget, where the
-# model is fitted once or stepwise: so few take no longer than the choice of a tree from 1,000 rows
-MIN_MODEL_CELLS = 300_000
-STEPWISE_MIN_MODEL_CELLS = 100_000
 
 
-def model_cell_limit(
-    problem: QueryRelease,
-    budget: Budget,
-    max_cells: int | None,
-    *,
-    is_stepwise: bool,
-) -> int:
+def model_cell_limit(max_cells: int | None, *, is_stepwise: bool) -> int:
     """Return how many cells a model may hold that answers all tables asked.
 
-    `max_cells`, or as many as the tree would have that is chosen in its place: time and memory go
-    with the cells, so that a table with fewer columns or bins, of which all cells are listed, is no
-    more work than the one before. A few are always allowed. `is_stepwise`: whether the model is
-    fitted anew after every table.
+    `max_cells`, or as many as the largest tree that is chosen in its place. Time and memory go with
+    the cells, and a model of all cells loses no table, so that its noise is known before: it is
+    preferred as long as it takes seconds. `is_stepwise`: whether the model is fitted anew after
+    every table.
     """
-    if max_cells:
-        return max_cells
     allowed_range = STEPWISE_TREE_CELLS_RANGE if is_stepwise else TREE_CELLS_RANGE
-    min_cells = STEPWISE_MIN_MODEL_CELLS if is_stepwise else MIN_MODEL_CELLS
-    return max(min_cells, default_tree_cells(problem.effective_n, budget, allowed_range))
+    return max_cells or allowed_range[1]
 
 
 def default_tree_cells(n: float, budget: Budget, allowed_range: tuple[int, int]) -> int:
