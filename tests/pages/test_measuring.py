@@ -38,6 +38,7 @@ from tests.pages.headless import (
     click_and_wait,
     dataframe,
     error_text,
+    open_code,
     run_comparison,
     run_until_settled,
     session,
@@ -276,9 +277,8 @@ def test_what_comes_after_a_trial_has_the_rest_of_the_budget_and_says_so():
     guarantee(app)
     assert "A release measures it anew" in caption_text(app)
     app.query_params["below"] = "Download"
-    assert f"--schema-share {split.share!r}" in next(
-        c.value for c in switch_page(app, "explore").code
-    )
+    command = open_code(switch_page(app, "explore")).code[0].value
+    assert f"--schema-share {split.share!r}" in command
     run_comparison(switch_page(app, "compare"))
     *_, dot = session(app).resources["sweep"].planned_outcomes
     assert 0.99 * rest < dot.point.spent["mu"] ** 2 / 2 <= rest

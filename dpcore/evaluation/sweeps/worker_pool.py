@@ -239,7 +239,7 @@ class WorkerPool:
                 self._changed.wait()
             if self._closed:
                 return None
-            # whose last turn is longest ago
+            # whose last turn is longest ago, and of new ones the first that came
             session = min(self._ready_sessions(), key=lambda s: self._last_turns.get(s, 0))
             under_way = {*self._running.values(), *(turn.session for turn in self._paused)}
             self._last_turns = {
@@ -253,11 +253,14 @@ class WorkerPool:
             self._running[turn.job] = session
             return turn
 
-    def _ready_sessions(self) -> set[str]:
-        """Return the sessions of which a job can run: a paused one, or a new one on a worker."""
-        sessions = {turn.session for turn in self._paused}
+    def _ready_sessions(self) -> list[str]:
+        """Return the sessions of which a job can run: a paused one, or a new one on a worker.
+
+        Those of new jobs stand in the order in which they came.
+        """
+        sessions = [turn.session for turn in self._paused]
         if self._idle or self._worker_count < self._max_workers:
-            sessions |= set(self._waiting)
+            sessions += self._waiting
         return sessions
 
     def _take_turn(self, session: str) -> Turn:
@@ -270,6 +273,7 @@ class WorkerPool:
         job = self._waiting[session].popleft()
         if not self._waiting[session]:
             del self._waiting[session]
+        self._end_dead_idle_workers()
         if not self._idle:
             self._start_worker()
         worker = self._idle.pop(0)
@@ -277,6 +281,14 @@ class WorkerPool:
             self._start_worker()  # so that the next to come need not wait for its start
         job.begin()
         return Turn(job, session, worker)
+
+    def _end_dead_idle_workers(self) -> None:
+        """Give up workers that died while they waited, for lack of memory or by somebody's hand."""
+        dead_workers = [worker for worker in self._idle if not worker.process.is_alive()]
+        for worker in dead_workers:
+            self._idle.remove(worker)
+            self._worker_count -= 1
+            worker.end()
 
     def _start_worker(self) -> None:
         self._idle.append(Worker.start())
@@ -299,7 +311,7 @@ class WorkerPool:
     def _is_turn_wanted(self, session: str) -> bool:
         """Return whether another session could have a worker's turn instead."""
         with self._changed:
-            return not self._closed and bool(self._ready_sessions() - {session})
+            return not self._closed and any(name != session for name in self._ready_sessions())
 
     def _add_idle(self, worker: Worker) -> None:
         with self._changed:

@@ -355,7 +355,7 @@ def test_a_file_of_another_task_is_refused_and_left_alone(here):
         ({"table": "other.csv"}, [], "another table"),
         ({"table": "longer.csv"}, [], "n is 100 there and 200 here"),
         ({}, ["--set", "dpfw.alpha=0.5"], "holds dpfw with"),
-        ({"person": "a", "most_rows": "60"}, [], "rows_per_person"),
+        ({"person": "a", "most_rows": "60"}, ["--count", "rows"], "rows_per_person"),
     ):
         check_command_refused(part, arguments(extra=["--resume", *extra], **changes))
         assert (here / "out.json").read_bytes() == before
