@@ -21,7 +21,7 @@ from dpcore.evaluation.reconstruction.rule_outcomes import RuleOutcome, comparis
 
 from ..charts import figure_frame
 from ..charts.alternatives_chart import NoisePoint, RuleMark, alternatives_chart
-from ..components import draw_chart_footer, draw_chart_panel, draw_downloadable_table
+from ..components import draw_chart_footer, draw_chart_panel
 from ..components.result_panels import CHART_CONFIG
 from ..session import Table, capitalize_first, escape_markdown, printable_text, session
 from .attack_job import AttackResult, AttackTask
@@ -170,9 +170,16 @@ def outcome_table(alternatives: Alternatives) -> pd.DataFrame:
     return pd.DataFrame(lines).round(3)
 
 
+def _number_text(value: float) -> str:
+    """Return a number of the table in words; a dash where there is none."""
+    return "–" if np.isnan(value) else f"{value:g}"
+
+
 def draw_rules(alternatives: Alternatives) -> None:
-    """Draw every rule's numbers, and what is to be compared with what."""
-    draw_downloadable_table(outcome_table(alternatives), "rules")
+    """Draw every rule's numbers, a column each, and what is to be compared with what."""
+    numbers = outcome_table(alternatives).set_index("rule").map(_number_text).T
+    numbers.columns = [escape_markdown(rule) for rule in numbers.columns]
+    st.table(numbers)
     st.caption(
         "Some rows are guessed right by luck. So compare guesses with those from single columns, "
         "and with another sample."

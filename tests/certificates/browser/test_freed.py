@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from pages._ui.jobs.shared_pool import WORKER_COUNT
 from tests.browser_actions import click, wait_until_idle
 from tests.running_app import cpu_seconds, serve_app, wait_until
 
@@ -62,5 +63,6 @@ def test_what_is_ended_in_mid_run_leaves_no_worker_busy_and_no_memory_held(chrom
             else:
                 page.close()
             wait_until(lambda: busy(pid) < 0.1)
-            assert len(family(pid)) == processes, "the workers stay for others"
+            # a server, its workers, and perhaps one that was begun for whoever comes next
+            assert 1 + WORKER_COUNT <= len(family(pid)) <= processes, "the workers stay for others"
         wait_until(lambda: not blocks(pid))
