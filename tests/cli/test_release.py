@@ -124,6 +124,9 @@ def paid(events, accounting):
 def test_a_release_holds_no_record_and_its_claim_can_be_recomputed(here, algorithm):
     run_command(order(algorithm=algorithm, epsilon=2))  # one release may use the whole budget
     names = {path.name for path in Path("out").iterdir()}
+    assert {Path(name).suffix for name in names} <= {*drafts.RELEASE_FILE_ENDINGS}, (
+        "else a draft with it is never removed"
+    )
     assert names >= {
         "synthetic.csv",
         "synthetic.parquet",

@@ -28,6 +28,7 @@ RELEASE_FILE_ENDINGS = (
     ".npz",
     ".json",
     ".html",
+    ".svg",
     ".yaml",
     ".py",
 )  # endings of the files of a release
