@@ -23,7 +23,14 @@ from ..charts import figure_frame
 from ..charts.alternatives_chart import NoisePoint, RuleMark, alternatives_chart
 from ..components import draw_chart_footer, draw_chart_panel
 from ..components.result_panels import CHART_CONFIG
-from ..session import Table, capitalize_first, escape_markdown, printable_text, session
+from ..session import (
+    Table,
+    capitalize_first,
+    escape_markdown,
+    persistent_widget_args,
+    printable_text,
+    session,
+)
 from .attack_job import AttackResult, AttackTask
 from .attack_settings import AttackSettings
 
@@ -95,7 +102,9 @@ def choose_rule(result: AttackResult) -> RuleOutcome:
     """Draw the choice of the rule that the page speaks about; return what came of it."""
     names = [outcome.rule for outcome in result.outcomes]
     default = names[min(1, len(names) - 1)]
-    name = st.selectbox("Rule", names, names.index(default), key="shown-rule")
+    name = st.selectbox(
+        "Rule", names, names.index(default), key="shown-rule", **persistent_widget_args()
+    )
     return next(outcome for outcome in result.outcomes if outcome.rule == name)
 
 
