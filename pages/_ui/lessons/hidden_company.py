@@ -94,6 +94,7 @@ def draw_lesson() -> None:
             int(ILL_PEOPLE.sum()),
             None,
             key="hidden-company",
+            persist_state="session",
         )
         if guess is None:
             return
