@@ -154,11 +154,10 @@ def _choose_columns(
     } | persistent_widget_args()
     key = columns_key(table)
     if table.uploaded:  # its columns come and go with its schema, and what was chosen of them stays
-        sync_widget_value(
-            key, [name for name in stored_choice(key, default_names) if name in names]
-        )
+        chosen = [name for name in stored_choice(key, default_names) if name in names]
+        default = None if sync_widget_value(key, chosen) else chosen
         columns = st.multiselect(
-            "Columns", names, key=key, on_change=choose_columns, args=(key,), **widget_args
+            "Columns", names, default, key=key, on_change=choose_columns, args=(key,), **widget_args
         )
     else:
         columns = st.multiselect(

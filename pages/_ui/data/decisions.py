@@ -417,10 +417,13 @@ def draw_schema_summary(current: Table) -> None:
 def _draw_privacy_unit(current: Table) -> None:
     """Ask whom the guarantee protects: rows, or people, and what counts of their rows."""
     identity = current.identity
-    sync_widget_value(PERSON_KEY_PREFIX + identity, current.unit.person or NO_PERSON)
+    options = [NO_PERSON, *current.names]
+    owner_choice = current.unit.person or NO_PERSON
+    is_written = sync_widget_value(PERSON_KEY_PREFIX + identity, owner_choice)
     person = st.selectbox(
         "Can one person have several rows?",
-        [NO_PERSON, *current.names],
+        options,
+        0 if is_written else options.index(owner_choice),
         format_func=_person_option_text,
         key=PERSON_KEY_PREFIX + identity,
         width=440,
@@ -429,22 +432,24 @@ def _draw_privacy_unit(current: Table) -> None:
     )
     if person != NO_PERSON:
         counts_people = current.unit.counts_people
-        sync_widget_value(
-            COUNT_KEY_PREFIX + identity, COUNT_PEOPLE if counts_people else COUNT_ROWS
-        )
+        count_choice = COUNT_PEOPLE if counts_people else COUNT_ROWS
+        is_written = sync_widget_value(COUNT_KEY_PREFIX + identity, count_choice)
+        count_options = [COUNT_PEOPLE, COUNT_ROWS]
         st.selectbox(
             "What counts?",
-            [COUNT_PEOPLE, COUNT_ROWS],
+            count_options,
+            0 if is_written else count_options.index(count_choice),
             key=COUNT_KEY_PREFIX + identity,
             width=440,
             on_change=_store_privacy_unit,
             args=(identity,),
         )
-        sync_widget_value(MAX_ROWS_KEY_PREFIX + identity, current.unit.most_rows)
+        is_written = sync_widget_value(MAX_ROWS_KEY_PREFIX + identity, current.unit.most_rows)
         st.number_input(
             "Maximum rows per person",
             1,
             MAX_ROWS_OF_ONE_VOTE if counts_people else MAX_ROWS_OF_PERSON,
+            "min" if is_written else current.unit.most_rows,
             key=MAX_ROWS_KEY_PREFIX + identity,
             help=SHARED_VOTE_HELP if counts_people else ROW_LIMIT_HELP,
             width=240,

@@ -211,11 +211,13 @@ def _choose_output(table: Table) -> tuple[int, bool, str]:
     These are the number of synthetic rows, whether formulas are disarmed, and the noise.
     """
     key = f"rows-{table.identity}"
-    sync_widget_value(key, stored_choice(key, min(table.n, MAX_SYNTHETIC_ROWS)))
+    row_count = stored_choice(key, min(table.n, MAX_SYNTHETIC_ROWS))
+    is_written = sync_widget_value(key, row_count)
     rows = st.number_input(
         "Synthetic rows",
         1,
         MAX_SYNTHETIC_ROWS,
+        "min" if is_written else row_count,
         key=key,
         help="As many as real rows.",
         on_change=store_widget_choice,

@@ -123,23 +123,26 @@ def persistent_widget_args() -> dict[str, Any]:
     return {"persist_state": "session"} if visible_table().uploaded else {"bind": "query-params"}
 
 
-def sync_widget_value(key: str, value: Any) -> None:
-    """Write into a widget what its owner says, before it is drawn.
+def sync_widget_value(key: str, value: Any) -> bool:
+    """Write into a widget what its owner says, before it is drawn; return whether it was written.
 
     A widget that already says so is left alone: writing would take away what a person types
     meanwhile. On another page it is another widget, which begins with its default whatever the
-    session has under its key.
+    session has under its key. A run that wrote it may have been interrupted before the browser
+    heard of it: so the widget's default must be the value wherever it is not written.
     """
     context = get_script_run_ctx()
     page = "" if context is None else context.page_script_hash
     pages_by_widget = st.session_state.setdefault(WIDGET_PAGES_KEY, {})
-    if (
+    must_write = (
         pages_by_widget.get(key) != page
         or key not in st.session_state
         or st.session_state[key] != value
-    ):
+    )
+    if must_write:
         st.session_state[key] = value
     pages_by_widget[key] = page
+    return must_write
 
 
 def stored_choice(key: str, default: Any) -> Any:
