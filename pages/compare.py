@@ -30,6 +30,7 @@ from pages._ui.session import (
     show_left_out_notice,
     visible_table,
 )
+from pages._ui.session.redraw import redraw_page
 from pages._ui.session.stakeholder_wall import PREDICTED_FOR_ALL_ROWS_TEXT
 
 MAX_UNPROMPTED_SECONDS = 60.0  # seconds of runs on a public sample that begin without a press
@@ -93,14 +94,14 @@ with show_refusals():
     ):
         planned.start()
         if seconds and sweep.ended:  # all was there: nothing is forecast any more
-            st.rerun()
+            redraw_page()
         planned = plan_runs(promised)
 
 with chart_container, inline_container(key="all-asked"):
     all_ended = wait_or_draw_progress(sweep.group, "sweep", wait_first=False)
     if all_ended and (seconds or not sweep.planned_outcomes):
         if len(sweep.outcomes) > planned_result_count:  # since the plan
-            st.rerun()
+            redraw_page()
         detail_tabs.draw_run_button(is_primary=not promised)
         duration_forecast.draw_forecast(planned.forecast)
 with verdict_container:

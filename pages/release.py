@@ -16,6 +16,7 @@ from pages._ui.release import release_job as release_desk
 from pages._ui.release import release_panel, release_request, remembered_folders
 from pages._ui.session import is_public_table, owner, visible_table
 from pages._ui.session import release_ledger as shared_ledger
+from pages._ui.session.redraw import redraw_page
 from pages._ui.session.schema_share import TRIAL_NOT_REUSED_TEXT
 from pages._ui.session.stakeholder_wall import ONLY_RELEASED_TEXT
 
@@ -43,7 +44,7 @@ with outcome_container:
     ):
         if desk.acknowledged_job is not desk.job:  # the head of the page was drawn before the end
             desk.acknowledged_job = desk.job
-            st.rerun()
+            redraw_page()
         release_panel.draw_outcome(desk, ledger)
 try:
     data_sets = [] if ledger is None else shared_ledger.load_data_sets(ledger)

@@ -201,20 +201,12 @@ class Typist:
             self.page.wait_for_timeout(1000 * self.choose.uniform(*pauses))
 
     def goes(self, name):
-        """Go to another page by the menu, without waiting for what is on its way.
-
-        Where a change ends just then, its page comes back: a hand clicks once more.
-        """
+        """Go to another page by the menu, without waiting for what is on its way."""
         if name == self.at:
             return
         self.log.append(f"goes to {name}")
         open_from_menu(self.page, name)
-        try:
-            wait_for_heading(self.page, name, timeout=10_000)
-        except AssertionError:
-            self.log.append("clicks once more")
-            open_from_menu(self.page, name)
-            wait_for_heading(self.page, name)
+        wait_for_heading(self.page, name)
         self.at = name
         self.unfolds()
 

@@ -20,6 +20,7 @@ from dpcore.core.provenance import Provenance
 from ..session import address_link, stakeholder_wall, uploads
 from ..session.current_table import SAMPLES, is_uploaded_table_lost, server_label, visible_table
 from ..session.inert_text import escape_markdown, printable_text
+from ..session.redraw import redraw_page
 from ..session.schema_share import REST_OF_BUDGET_TEXT
 from ..session.session import RELEASE_DESK, session
 from ..session.stakeholder_view import STAKEHOLDER_VIEW, is_stakeholder_view
@@ -163,7 +164,7 @@ def _menu_highlight_style(entry: PageEntry) -> str:
 def draw_page_head(label: str) -> None:
     """Draw the head of the page that the menu calls so; before the page itself."""
     if address_link.update_former_link():
-        st.rerun()
+        redraw_page()
     address_link.store_missing_page()
     session()  # which keeps the link that a tab begins with
     entry = ENTRIES_BY_LABEL[label]

@@ -29,6 +29,7 @@ from ..components import (
 )
 from ..components.frame import set_page_badge
 from ..jobs import PlannedRun, tab_job_group, wait_or_draw_progress
+from ..session.redraw import redraw_page
 
 PE = ALGORITHMS["private_evolution"]
 DEFAULT_PRESET = "our defaults"
@@ -306,7 +307,7 @@ def _draw_playback(
             if session_state[shown_step_key] == T:
                 session_state[IS_PLAYING_KEY] = False
                 session_state[step_key] = T
-                st.rerun()
+                redraw_page()
         st.html(MAPS_STYLE)
         chart = st.container(key="maps")
         t = st.slider("Step", 0, T, key=key, disabled=session_state[IS_PLAYING_KEY])

@@ -19,6 +19,7 @@ from ..components import draw_heading, hide_in_stakeholder_view, inline_containe
 from ..jobs import JobGroup, PlannedRun, wait_or_draw_progress
 from ..jobs.job_watcher import POLL_SECONDS
 from ..session import Table, render_turns, session
+from ..session.redraw import redraw_page
 from .run_settings import RunSettings
 
 # seconds up to which a run is quick: its replays then use all workers, and are drawn together
@@ -176,7 +177,7 @@ def _draw_replay_count(runs: RunWithReplays, drawn_count: int) -> None:
     finished_count = len(runs.replays)
     total_count = sum(len(job.task.seeds) for job in runs.group.jobs)
     if runs.all_ended or (finished_count > drawn_count and not runs.is_quick):
-        st.rerun()
+        redraw_page()
     st.caption(f"Repeats: {finished_count + 1} of {total_count}")
 
 

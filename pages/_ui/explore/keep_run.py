@@ -16,6 +16,7 @@ from dpcore.evaluation.sweeps.worker_pool import RunJob, RunResult
 
 from ..components import draw_heading, draw_program, hide_in_stakeholder_view
 from ..session import Table, session
+from ..session.redraw import redraw_page
 from .run_settings import RunSettings
 
 RMSE_RATIO_LABEL = "root mean square error ÷ least of any unbiased method"
@@ -76,11 +77,11 @@ def draw_pin(table: Table, job: RunJob, run_settings: RunSettings, curve: pd.Dat
             slot.pinned_run = PinnedRun(
                 table.version, job.results[0], curve, least_unbiased_rmse(run_settings)
             )
-            st.rerun()
+            redraw_page()
         pinned_run = pinned_run_of(table)
         if pinned_run is not None and st.button("Unpin", icon=":material/close:"):
             slot.close()
-            st.rerun()
+            redraw_page()
     if pinned_run is None:
         st.caption(
             "Pin this run, change a setting, and see both side by side here and in the charts "

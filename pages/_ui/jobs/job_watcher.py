@@ -12,6 +12,7 @@ from dpcore.core.job import Job
 
 from ..components import inline_container
 from ..session import render_turns
+from ..session.redraw import redraw_page
 from ..session.stakeholder_wall import failure_reason
 from .job_group import JobGroup
 
@@ -93,7 +94,7 @@ def _draw_progress(
 ) -> None:
     _collect_results(job)
     if job.ended or (redraw_above is not None and job.partial_result_count > redraw_above):
-        st.rerun()
+        redraw_page()
     st.progress(job.progress, job.status_text)
     if draw_partial is not None:
         draw_partial()

@@ -21,6 +21,7 @@ from ..session import (
     whole_table,
 )
 from ..session.current_table import set_current_table
+from ..session.redraw import redraw_page
 from ..session.session import SCHEMA_CHANGE, TABLE_UPLOAD
 from ..session.stakeholder_wall import failure_reason
 from .job_watcher import wait_or_draw_progress
@@ -87,7 +88,7 @@ def draw_upload_progress() -> None:
             f"{printable_text(whole_table().name)}."
         )
         st.session_state[UPLOAD_PROBLEM_KEY] = problem
-    st.rerun()
+    redraw_page()
 
 
 def draw_change_progress(current: Table) -> bool:
@@ -116,7 +117,7 @@ def draw_change_progress(current: Table) -> bool:
             session().table = changed_table
         if problem:
             store_schema_problem(current, problem)
-    st.rerun()
+    redraw_page()
 
 
 def draw_stakeholder_change() -> bool:
