@@ -58,6 +58,7 @@ OPTIONAL_TASK_FIELDS = {  # that JSON leaves out at these defaults
     "start_support": False,
     "stream": None,
 }
+REQUIRED_FIELDS = ("person", "epsilon", "delta")  # whose absence no check of a value tells
 MAX_TEXT_CHARS = 100_000  # of a text in a file, such as a question
 MAX_TEXTS = 10_000  # in a list in a file, such as that of the questions
 MAX_REPEATS = 100_000
@@ -241,6 +242,9 @@ class Experiment:
         for name, is_valid, expected in _FIELD_CHECKS:
             if not is_valid(document.get(name, OPTIONAL_TASK_FIELDS.get(name))):
                 raise InputError(f"the project's {name!r} is not {expected}")
+        for name in REQUIRED_FIELDS:
+            if name not in document:
+                raise InputError(f"the project does not say its {name!r}")
         algorithms = algorithms_for_problem(QueryRelease)
         if document["algorithm"] not in algorithms:
             raise InputError(
