@@ -65,9 +65,9 @@ MAX_REPEATS = 100_000
 MAX_SEED = 2**63 - 1
 
 
-def is_short_text(value: Any) -> bool:
-    """Return whether a value of a file is a text of at most MAX_TEXT_CHARS characters."""
-    return isinstance(value, str) and len(value) <= MAX_TEXT_CHARS
+def is_short_text(value: Any, max_chars: int = MAX_TEXT_CHARS) -> bool:
+    """Return whether a value of a file is a text of at most so many characters."""
+    return isinstance(value, str) and len(value) <= max_chars
 
 
 def is_whole_number(value: Any, low: int, high: int) -> bool:
