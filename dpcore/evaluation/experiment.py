@@ -309,6 +309,15 @@ class LearningTask:
     radius: float | None = None
     held_out: float = 0.0
 
+    def command_words(self) -> list[str]:
+        """Return the words of a command that learns, up to the choice of an algorithm."""
+        words = ["learn", _table_word(self.table), "--schema", SCHEMA_FILE, "--task", self.text]
+        if self.radius is not None:
+            words += ["--radius", _number_text(self.radius)]
+        if self.held_out:
+            words += ["--held-out", _number_text(self.held_out)]
+        return words + _unit_words(self.unit)
+
 
 @dataclass(frozen=True, kw_only=True)
 class PlacesTask:
@@ -326,6 +335,12 @@ class PlacesTask:
     schema: Json
     columns: Texts
     unit: PrivacyUnit = PrivacyUnit()
+
+    def command_words(self) -> list[str]:
+        """Return the words of a command on points, up to the choice of an algorithm."""
+        words = ["evolve", _table_word(self.table), "--schema", SCHEMA_FILE]
+        words += option_words("--columns", join_column_names(self.columns))
+        return words + _unit_words(self.unit)
 
 
 Task = TypeVar("Task", QueryTask, LearningTask, PlacesTask)
@@ -353,10 +368,7 @@ class ExperimentGrid(Generic[Task]):
         """
         if isinstance(self.task, QueryTask):
             return (self._sweep_command(self.task),)
-        if isinstance(self.task, LearningTask):
-            task_words = _learning_task_words(self.task)
-        else:
-            task_words = _places_task_words(self.task)
+        task_words = self.task.command_words()
         seed_words = _seed_words(self.seed, self.repeat)
         return tuple(
             command_text([*task_words, *_algorithm_words(algorithm, budget), *seed_words])
@@ -414,23 +426,6 @@ def query_task_words(command: str, task: QueryTask) -> list[str]:
     if task.stream is not None:
         words += ["--stream" if task.stream else "--no-stream"]
     return words
-
-
-def _learning_task_words(task: LearningTask) -> list[str]:
-    """Return the words of a command that learns, up to the choice of an algorithm."""
-    words = ["learn", _table_word(task.table), "--schema", SCHEMA_FILE, "--task", task.text]
-    if task.radius is not None:
-        words += ["--radius", _number_text(task.radius)]
-    if task.held_out:
-        words += ["--held-out", _number_text(task.held_out)]
-    return words + _unit_words(task.unit)
-
-
-def _places_task_words(task: PlacesTask) -> list[str]:
-    """Return the words of a command on points, up to the choice of an algorithm."""
-    words = ["evolve", _table_word(task.table), "--schema", SCHEMA_FILE]
-    words += option_words("--columns", join_column_names(task.columns))
-    return words + _unit_words(task.unit)
 
 
 def _algorithm_words(algorithm: Algorithm, budget: Budget) -> list[str]:
