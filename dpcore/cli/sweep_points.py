@@ -16,7 +16,7 @@ from ..core.numbers import mean_if_complete
 from ..core.parameters import parameter_values
 from ..core.provenance import Provenance
 from ..core.types import Json, ProgressCallback
-from ..evaluation.experiment import ExperimentGrid, QueryTask
+from ..evaluation.experiment import PEOPLE, ExperimentGrid, QueryTask
 from ..evaluation.sweeps.sweep import (
     Case,
     SweepPoint,
@@ -144,16 +144,15 @@ def _file_facts(grid: ExperimentGrid[QueryTask], runner: GridRunner) -> Json:
     """Return what the JSON file says beside the points: the task, the settings, the table."""
     algorithms = grid.algorithms
     unit = grid.task.unit
+    task_facts: Json = {**sweep_identity(runner.problem), "person": unit.person}
+    if unit.counts_people:
+        task_facts |= {"count": PEOPLE, "row_limit": unit.most_rows}
+    if unit.person_columns:
+        task_facts["person_columns"] = list(unit.person_columns)
+    task_facts["delta"] = grid.budgets[0].delta
     return {
         "tags": PROVENANCE_TAGS,
-        "task": {
-            **sweep_identity(runner.problem),
-            "person": unit.person,
-            **({"count": "people", "row_limit": unit.most_rows} if unit.counts_people else {}),
-            **({"person_columns": list(unit.person_columns)} if unit.person_columns else {}),
-            "delta": grid.budgets[0].delta,
-            **runner.command_facts,
-        },
+        "task": task_facts | runner.command_facts,
         "parameters": {name: parameter_values(algorithm) for name, algorithm in algorithms.items()},
         "table_sha256": runner.digest,
     }

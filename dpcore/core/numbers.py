@@ -4,6 +4,7 @@ import math
 import os
 from collections.abc import Callable, Iterable, Sequence
 from itertools import accumulate, pairwise
+from pathlib import Path
 from typing import Any, TypeVar
 
 from .errors import InputError
@@ -12,6 +13,7 @@ N = TypeVar("N", int, float)
 ROUNDING_SLACK = (
     1 + 1e-12
 )  # sensitivities, scales and μ found by rounded arithmetic are enlarged by this
+PROCESS_STATUS_FILE = Path("/proc/self/status")
 MAX_SYNTHETIC_ROWS = 100_000_000  # synthetic rows at once
 MAX_NUMBER_CHARS = 400  # characters: more than any number that is served has
 
@@ -108,3 +110,18 @@ def machine_memory_bytes() -> float:
         return float(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"))
     except (AttributeError, OSError, ValueError):
         return float("inf")
+
+
+def process_memory_bytes(name: str) -> int | None:
+    """Return the bytes that this process's status has after `name`, such as VmRSS.
+
+    None where the system does not report them.
+    """
+    try:
+        status = PROCESS_STATUS_FILE.read_text()
+    except OSError:
+        return None
+    for line in status.splitlines():
+        if line.startswith(f"{name}:"):
+            return 1024 * int(line.split()[1])
+    return None

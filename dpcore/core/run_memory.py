@@ -3,9 +3,9 @@
 import math
 import os
 import re
-from pathlib import Path
 
 from .errors import InputError
+from .numbers import process_memory_bytes
 
 try:
     import resource
@@ -37,12 +37,11 @@ def limit_process_memory() -> None:
     What asks for more gets a MemoryError. Without the system's own counts nothing is limited.
     """
     run_bytes = stated_run_bytes()
-    status = Path("/proc/self/status")
-    if resource is None or math.isinf(run_bytes) or not status.exists():
+    if resource is None or math.isinf(run_bytes):
         return
-    match = re.search(r"VmData:\s+(\d+) kB", status.read_text(encoding="ascii"))
-    if match is not None:
-        max_bytes = int(match[1]) * 1024 + IMPORT_BYTES + int(run_bytes)
+    own_bytes = process_memory_bytes("VmData")
+    if own_bytes is not None:
+        max_bytes = own_bytes + IMPORT_BYTES + int(run_bytes)
         _, hard_limit = resource.getrlimit(resource.RLIMIT_DATA)
         if hard_limit == resource.RLIM_INFINITY or max_bytes < hard_limit:
             resource.setrlimit(resource.RLIMIT_DATA, (max_bytes, hard_limit))

@@ -58,15 +58,16 @@ OPTIONAL_TASK_FIELDS = {  # that JSON leaves out at these defaults
     "start_support": False,
     "stream": None,
 }
+REQUIRED_FIELDS = ("person", "epsilon", "delta")  # whose absence no check of a value tells
 MAX_TEXT_CHARS = 100_000  # of a text in a file, such as a question
 MAX_TEXTS = 10_000  # in a list in a file, such as that of the questions
 MAX_REPEATS = 100_000
 MAX_SEED = 2**63 - 1
 
 
-def is_short_text(value: Any) -> bool:
-    """Return whether a value of a file is a text of at most MAX_TEXT_CHARS characters."""
-    return isinstance(value, str) and len(value) <= MAX_TEXT_CHARS
+def is_short_text(value: Any, max_chars: int = MAX_TEXT_CHARS) -> bool:
+    """Return whether a value of a file is a text of at most so many characters."""
+    return isinstance(value, str) and len(value) <= max_chars
 
 
 def is_whole_number(value: Any, low: int, high: int) -> bool:
@@ -241,6 +242,9 @@ class Experiment:
         for name, is_valid, expected in _FIELD_CHECKS:
             if not is_valid(document.get(name, OPTIONAL_TASK_FIELDS.get(name))):
                 raise InputError(f"the project's {name!r} is not {expected}")
+        for name in REQUIRED_FIELDS:
+            if name not in document:
+                raise InputError(f"the project does not say its {name!r}")
         algorithms = algorithms_for_problem(QueryRelease)
         if document["algorithm"] not in algorithms:
             raise InputError(
@@ -305,6 +309,15 @@ class LearningTask:
     radius: float | None = None
     held_out: float = 0.0
 
+    def command_words(self) -> list[str]:
+        """Return the words of a command that learns, up to the choice of an algorithm."""
+        words = ["learn", _table_word(self.table), "--schema", SCHEMA_FILE, "--task", self.text]
+        if self.radius is not None:
+            words += ["--radius", _number_text(self.radius)]
+        if self.held_out:
+            words += ["--held-out", _number_text(self.held_out)]
+        return words + _unit_words(self.unit)
+
 
 @dataclass(frozen=True, kw_only=True)
 class PlacesTask:
@@ -322,6 +335,12 @@ class PlacesTask:
     schema: Json
     columns: Texts
     unit: PrivacyUnit = PrivacyUnit()
+
+    def command_words(self) -> list[str]:
+        """Return the words of a command on points, up to the choice of an algorithm."""
+        words = ["evolve", _table_word(self.table), "--schema", SCHEMA_FILE]
+        words += option_words("--columns", join_column_names(self.columns))
+        return words + _unit_words(self.unit)
 
 
 Task = TypeVar("Task", QueryTask, LearningTask, PlacesTask)
@@ -349,10 +368,7 @@ class ExperimentGrid(Generic[Task]):
         """
         if isinstance(self.task, QueryTask):
             return (self._sweep_command(self.task),)
-        if isinstance(self.task, LearningTask):
-            task_words = _learning_task_words(self.task)
-        else:
-            task_words = _places_task_words(self.task)
+        task_words = self.task.command_words()
         seed_words = _seed_words(self.seed, self.repeat)
         return tuple(
             command_text([*task_words, *_algorithm_words(algorithm, budget), *seed_words])
@@ -410,23 +426,6 @@ def query_task_words(command: str, task: QueryTask) -> list[str]:
     if task.stream is not None:
         words += ["--stream" if task.stream else "--no-stream"]
     return words
-
-
-def _learning_task_words(task: LearningTask) -> list[str]:
-    """Return the words of a command that learns, up to the choice of an algorithm."""
-    words = ["learn", _table_word(task.table), "--schema", SCHEMA_FILE, "--task", task.text]
-    if task.radius is not None:
-        words += ["--radius", _number_text(task.radius)]
-    if task.held_out:
-        words += ["--held-out", _number_text(task.held_out)]
-    return words + _unit_words(task.unit)
-
-
-def _places_task_words(task: PlacesTask) -> list[str]:
-    """Return the words of a command on points, up to the choice of an algorithm."""
-    words = ["evolve", _table_word(task.table), "--schema", SCHEMA_FILE]
-    words += option_words("--columns", join_column_names(task.columns))
-    return words + _unit_words(task.unit)
 
 
 def _algorithm_words(algorithm: Algorithm, budget: Budget) -> list[str]:

@@ -2,7 +2,8 @@
 
 from pathlib import Path
 
-STATUS_FILE = Path("/proc/self/status")
+from ..core.numbers import process_memory_bytes
+
 PEAK_RESET_FILE = Path("/proc/self/clear_refs")
 
 
@@ -17,24 +18,16 @@ class PeakMemory:
     def __init__(self) -> None:
         try:
             PEAK_RESET_FILE.write_text("5")
-            self._start_kilobytes = _status_kilobytes("VmRSS")
+            self._start_bytes = process_memory_bytes("VmRSS")
         except OSError:
-            self._start_kilobytes = None
+            self._start_bytes = None
 
     @property
     def bytes_above_start(self) -> int | None:
         """The bytes above the start; None where the operating system does not report them."""
-        if self._start_kilobytes is None:
+        if self._start_bytes is None:
             return None
-        peak = _status_kilobytes("VmHWM")
-        if peak is None:
+        peak_bytes = process_memory_bytes("VmHWM")
+        if peak_bytes is None:
             return None
-        return 1024 * max(0, peak - self._start_kilobytes)
-
-
-def _status_kilobytes(name: str) -> int | None:
-    """Return the kilobytes after `name` in the process's status; None where `name` is missing."""
-    for line in STATUS_FILE.read_text().splitlines():
-        if line.startswith(f"{name}:"):
-            return int(line.split()[1])
-    return None
+        return max(0, peak_bytes - self._start_bytes)

@@ -83,7 +83,7 @@ class Project:
             ("reason", reason, MAX_REASON_CHARS),
             ("ledger", ledger, MAX_PATH_CHARS),
         ):
-            if not is_short_text(text) or len(text) > max_chars:
+            if not is_short_text(text, max_chars):
                 raise InputError(
                     f"the project's {name!r} is not a text of at most {max_chars:,} characters"
                 )

@@ -105,9 +105,16 @@ def test_a_project_does_not_choose_the_files_that_are_read(folder):
     assert main([*words, "--start", "t.csv"]) == 0
 
 
+def document_without(field):
+    return {name: value for name, value in DOCUMENT.items() if name != field}
+
+
 WRONG = {
     "no object": [],
     "nothing": {},
+    "nothing about a person": document_without("person"),
+    "no epsilon": document_without("epsilon"),
+    "no delta": document_without("delta"),
     "a number for a table": DOCUMENT | {"table": 1},
     "a long name": DOCUMENT | {"table": "x" * 100_001},
     "a text for a schema": DOCUMENT | {"schema": "people"},

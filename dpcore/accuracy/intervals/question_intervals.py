@@ -150,12 +150,7 @@ def _question_interval(
     if measured.unmeasured_columns[0]:
         bands = compatible_bounds(unbiased_answers, question, n, level)
         if bands is None:
-            return _build_interval(
-                question.text,
-                level,
-                f"cannot be bounded: {_unmeasured_clause(measured.unmeasured_columns)}",
-                estimate,
-            )
+            return _unbounded_interval(question, level, measured, estimate)
         how = (
             f"conservative: {_unmeasured_clause(measured.unmeasured_columns)}, and every table "
             "is allowed that agrees with what was; "
@@ -173,6 +168,14 @@ def _question_interval(
     return _build_interval(
         question.text, level, _method_text(unbiased_answers.laplace), estimate, share, *bands
     )
+
+
+def _unbounded_interval(
+    question: Question, level: float, measured: MeasuredShares, estimate: float | None
+) -> Interval:
+    """Return the interval without ends of a question of whose columns not all were measured."""
+    how = f"cannot be bounded: {_unmeasured_clause(measured.unmeasured_columns)}"
+    return _build_interval(question.text, level, how, estimate)
 
 
 def row_total_question(question: Question, domain: Domain) -> Question:
@@ -215,12 +218,11 @@ def row_total_interval(
     (rows_axis,) = unbiased_answers.domain.axes([ROWS_COLUMN])
     most_rows = unbiased_answers.domain.shape[rows_axis]
     scale = people * most_rows
-    measured = measured_shares(unbiased_answers, [question])
     check_level(level)
+    measured = measured_shares(unbiased_answers, [question])
     number = None if estimate is None else scale * estimate
     if measured.unmeasured_columns[0]:
-        how = f"cannot be bounded: {_unmeasured_clause(measured.unmeasured_columns)}"
-        return _build_interval(question.text, level, how, number)
+        return _unbounded_interval(question, level, measured, number)
     z = two_sided_quantile(level, laplace=unbiased_answers.laplace)
     variance = float(measured.noise_covariances[0, 0]) * scale**2
     total = float(measured.shares[0]) * scale

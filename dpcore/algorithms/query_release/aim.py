@@ -114,8 +114,7 @@ class AIM(Algorithm):
         tables = require_marginals(problem.workload, "aim")
         n = problem.effective_n
         cell_limit = Setting("cells", problem.domain.size, "all there are")
-        max_listed_cells = model_cell_limit(self.cells, is_stepwise=True)
-        if not lists_all_cells(problem, max_listed_cells):
+        if not self._lists_all_cells(problem):
             cell_limit = choose_tree_cell_limit(candidate_tables(tables), n, budget, self.cells)
         d = len(queried_columns(tables))
         rounds = self.choose_default(
@@ -151,9 +150,9 @@ class AIM(Algorithm):
     def steps(self, problem: QueryRelease, plan: Plan, curator: TableCurator, rng: Rng) -> Steps:
         """Yield steps: the 1-way tables first, then one selection and one measurement each."""
         tables = require_marginals(problem.workload, "aim")
-        max_listed_cells = model_cell_limit(self.cells, is_stepwise=True)
-        lists_all = lists_all_cells(problem, max_listed_cells)
-        measured = _MeasuredCandidates(problem, tables, plan["cells"], lists_all=lists_all)
+        measured = _MeasuredCandidates(
+            problem, tables, plan["cells"], lists_all=self._lists_all_cells(problem)
+        )
         one_way_indices = measured.one_way_indices
         cost = plan["first"]
         remaining_cost = cost * (MEASUREMENT_SHARE * len(one_way_indices) + plan["rounds"] - 1)
@@ -181,6 +180,10 @@ class AIM(Algorithm):
                 return
             if measured.is_small_change(i, previous, D, noise):
                 cost *= 4 if plan.budget.delta > 0 else 2
+
+    def _lists_all_cells(self, problem: QueryRelease) -> bool:
+        """Return whether the model lists all cells, so that every table fits it."""
+        return lists_all_cells(problem, model_cell_limit(self.cells, is_stepwise=True))
 
 
 class _MeasuredCandidates:

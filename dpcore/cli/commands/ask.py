@@ -132,6 +132,8 @@ def _check_arguments(args: Namespace) -> None:
         )
     if args.compare and args.within is not None:
         raise InputError("--within is worked out for questions on their own, without --compare")
+    if args.count == ROWS and (args.compare or args.within is not None):
+        raise InputError(f"--count {ROWS} answers questions on their own, by --level alone")
 
 
 def _print_independence_test(unbiased_answers: UnbiasedAnswers, n: float, args: Namespace) -> None:
@@ -181,8 +183,6 @@ def _row_totals(
     protects: Json, unbiased_answers: UnbiasedAnswers, questions: list[Question], args: Namespace
 ) -> list[Interval]:
     """Return the interval of the number of rows that each question asks for."""
-    if args.compare or args.within is not None:
-        raise InputError(f"--count {ROWS} answers questions on their own, by --level alone")
     if not protects.get("row_totals"):
         raise InputError(
             f"{args.release}: holds no totals of rows; release with --count {PEOPLE} --row-totals"

@@ -1,8 +1,5 @@
 """Programs that learn from a table: the law of a private quantile, or methods side by side."""
 
-from typing import Any
-
-from ...algorithms import Algorithm
 from ...core.types import frozen
 from ...schema.schema_json import domain_from_json
 from ..experiment import ExperimentGrid, LearningTask
@@ -56,8 +53,6 @@ def methods_program(grid: ExperimentGrid[LearningTask]) -> Program:
 
 def quantile_program(grid: ExperimentGrid[LearningTask], settings: LawSettings) -> Program:
     """Return the program of one private quantile: its law, and one answer of the grid's method."""
-    task = grid.task
-    (algorithm,) = grid.algorithms.values()
     (budget,) = grid.budgets
     law_code = LAW_CODE.format(
         budget=budget_code(budget),
@@ -65,39 +60,30 @@ def quantile_program(grid: ExperimentGrid[LearningTask], settings: LawSettings) 
         factor=literal(settings.factor),
         stages=literal(settings.stages),
     )
-    cells = (
-        *_task_cells(task),
-        CodeCell("How near the private answer is (uses real data: do not publish)", law_code),
-        _answer_cell(algorithm, grid.seed),
-    )
-    return Program("One number of a column, learned privately", grid.to_commands(), cells)
+    law_cell = CodeCell("How near the private answer is (uses real data: do not publish)", law_code)
+    return _law_program("One number of a column, learned privately", grid, law_cell)
 
 
 def plane_program(grid: ExperimentGrid[LearningTask], calibration: str) -> Program:
     """Return the program of two private weights: their law, and one answer of the grid's method."""
-    task = grid.task
-    (algorithm,) = grid.algorithms.values()
     (budget,) = grid.budgets
     law_code = PLANE_CODE.format(budget=budget_code(budget), calibration=literal(calibration))
-    cells = (
-        *_task_cells(task),
-        CodeCell("Where the weights fall (uses real data: do not publish)", law_code),
-        _answer_cell(algorithm, grid.seed),
-    )
-    return Program("Two weights of a line, learned privately", grid.to_commands(), cells)
+    law_cell = CodeCell("Where the weights fall (uses real data: do not publish)", law_code)
+    return _law_program("Two weights of a line, learned privately", grid, law_cell)
 
 
-def _answer_cell(algorithm: Algorithm, seed: int) -> CodeCell:
-    """Return the cell that runs an algorithm once, on what the cells before have made."""
-    code = RUN_CODE.format(algorithm=algorithm_code(algorithm), seed=seed)
-    return CodeCell("One private answer (do not publish: the seed is known)", code)
+def _law_program(title: str, grid: ExperimentGrid[LearningTask], law_cell: CodeCell) -> Program:
+    """Return the program of a law, and of one answer of the only method at the only budget."""
+    (algorithm,) = grid.algorithms.values()
+    run_code = RUN_CODE.format(algorithm=algorithm_code(algorithm), seed=grid.seed)
+    answer_cell = CodeCell("One private answer (do not publish: the seed is known)", run_code)
+    return Program(title, grid.to_commands(), (*_task_cells(grid.task), law_cell, answer_cell))
 
 
 def _task_cells(task: LearningTask) -> tuple[CodeCell, ...]:
     """Return the cells that read a table and make the problem of learning from it."""
-    radius: Any = task.radius
     code = TASK_CODE.format(
-        text=literal(task.text), radius=literal(radius), group=task.unit.most_rows
+        text=literal(task.text), radius=literal(task.radius), group=task.unit.most_rows
     )
     if task.held_out:
         code += HELD_OUT_CODE.format(share=literal(task.held_out))

@@ -77,7 +77,10 @@ def query_program(experiment: Experiment) -> Program:
 
 
 def comparison_program(grid: ExperimentGrid[QueryTask]) -> Program:
-    """Return the program that compares algorithms on queries, likewise."""
+    """Return the program that compares algorithms on queries.
+
+    It has a command only for a schema that is measured and for a public start.
+    """
     title = "Several algorithms on one table: their errors at several budgets"
     task = grid.task
     if not has_code(task):
@@ -90,7 +93,7 @@ def comparison_program(grid: ExperimentGrid[QueryTask]) -> Program:
 
 
 def has_code(task: QueryTask) -> bool:
-    """Return whether library calls say all of a task, as they do but where it measures or starts.
+    """Return whether library calls say all of a task.
 
     Where a schema is measured, and where a public table is the start, only the command does.
     """
@@ -100,17 +103,16 @@ def has_code(task: QueryTask) -> bool:
 def query_task_cells(task: QueryTask) -> tuple[CodeCell, ...]:
     """Return the cells that read a table and make the problem of its queries."""
     unit = task.unit
-    rows_code = "domain.encode(table)"
-    if unit.counts_people:
-        rows_code = f"{unit_code(unit)}.encode(domain, table)"
-    queries_code = QUERIES_CODE.format(
-        queries=literal(list(task.queries)), group=unit.group, rows=rows_code
-    )
     domain = task.planning_domain
     if unit.counts_people:
         first_cell = table_cell(domain, task.table, PEOPLE_IMPORTS, READ_CODE)
+        rows_code = f"{unit_code(unit)}.encode(domain, table)"
     else:
         first_cell = limited_table_cell(domain, task.table, unit, IMPORTS)
+        rows_code = "domain.encode(table)"
+    queries_code = QUERIES_CODE.format(
+        queries=literal(list(task.queries)), group=unit.group, rows=rows_code
+    )
     return first_cell, CodeCell("The questions", queries_code)
 
 

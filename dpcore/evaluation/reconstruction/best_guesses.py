@@ -82,8 +82,10 @@ def disclosed_share(asked_tables: AskedTables, tables: PublishedTables) -> float
     is_possible = (asked_tables.incidence @ (tables.max_counts > 0)) > 0
     is_disclosed = np.zeros(len(is_possible), dtype=bool)
     for axes, shape, table in asked_tables.tables.layout:
+        if len(axes) < 2:
+            continue
         possible = is_possible[table].reshape(shape)
-        for axis in range(len(axes)) if len(axes) > 1 else ():
+        for axis in range(len(axes)):
             is_only_value = possible & (possible.sum(axis=axis, keepdims=True) == 1)
             is_disclosed[table] |= is_only_value.ravel()
     is_row_disclosed = (asked_tables.incidence.T @ is_disclosed) > 0

@@ -57,21 +57,18 @@ def private_curve(
 ) -> tuple[PrivatePoint, ...]:
     """Return the best private release at each ε, by the mean share of rows in a wrong cell."""
     points = []
-    problem = asked_tables.problem
     for number, epsilon in enumerate(sorted(epsilons)):
         progress(number, len(epsilons))
+        budget = Budget(epsilon, delta)
         candidates = []
         for name in ALGORITHM_NAMES:
-            costs = [
-                _release_costs(asked_tables, rows, problem, name, Budget(epsilon, delta), seed)
-                for seed in CURVE_SEEDS
-            ]
+            costs = [_release_costs(asked_tables, rows, name, budget, seed) for seed in CURVE_SEEDS]
             candidates.append(
                 PrivatePoint(
                     algorithm=name,
                     epsilon=epsilon,
                     costs=_mean_costs(costs),
-                    max_guess=guess_bound(problem, name, Budget(epsilon, delta)),
+                    max_guess=guess_bound(asked_tables.problem, name, budget),
                 )
             )
         points.append(min(candidates, key=lambda point: point.costs.misplaced))
@@ -118,7 +115,6 @@ def private_counterpart(
 def _release_costs(
     asked_tables: AskedTables,
     rows: Rows,
-    problem: QueryRelease,
     name: str,
     budget: Budget,
     seed: int,
@@ -126,7 +122,14 @@ def _release_costs(
     """Return the costs of one private release."""
     with warnings.catch_warnings():  # a large ε is there to be compared with, not to be released
         warnings.simplefilter("ignore", PrivacyWarning)
-        run = Run(ALGORITHMS[name](), problem, rows, budget, seed=seed, every=FINAL_STEP_ONLY)
+        run = Run(
+            ALGORITHMS[name](),
+            asked_tables.problem,
+            rows,
+            budget,
+            seed=seed,
+            every=FINAL_STEP_ONLY,
+        )
     run.finish()
     release: Any = run.release
     answers = release.answers(asked_tables.tables)

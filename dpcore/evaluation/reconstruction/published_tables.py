@@ -1,5 +1,7 @@
 """Tables as they were published, and what a reader who knows the rule can say of every count."""
 
+from functools import cached_property
+
 import numpy as np
 from scipy.sparse import csr_array, vstack
 
@@ -66,7 +68,7 @@ class PublishedTables:
             swapped_rows=swapped_rows,
         )
 
-    @property
+    @cached_property
     def max_counts(self) -> Array:
         """The largest number of rows that each combination (k,) can have, by every count alone."""
         entries = self.incidence.tocoo()

@@ -95,15 +95,21 @@ class _Attack:
     certificates: dict[int, Certificate] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        self.max_counts = self.tables.max_counts
-        self.cells = np.flatnonzero(self.max_counts)  # all others are empty in every table
+        self.cells = np.flatnonzero(self.tables.max_counts)  # all others are empty in every table
         self.position = {int(cell): i for i, cell in enumerate(self.cells)}
         matrix = csr_array(self.tables.incidence[:, self.cells])
         self.count_numbers = np.flatnonzero(matrix.sum(axis=1))  # counts of some of these cells
         self.matrix = csr_array(matrix[self.count_numbers])
         self.low = self.tables.low[self.count_numbers]
         self.high = self.tables.high[self.count_numbers]
+        self.max_counts: Any = self.tables.max_counts[self.cells]
         self.possible = self.tables.behind.copy()
+        # The relaxed program may miss every count, so that its unknowns are cells and misses.
+        miss = eye_array(len(self.low), format="csr")
+        self.relaxed_matrix = csr_array(
+            vstack([hstack([self.matrix, -miss]), hstack([-self.matrix, -miss])])
+        )
+        self.relaxed_limits = np.concatenate([self.high, -self.low])
 
     @property
     def remaining_seconds(self) -> float:
@@ -114,7 +120,7 @@ class _Attack:
         """Prove as many rows in a cell as one linear program bounds it by."""
         if self.remaining_seconds <= 0:
             return
-        solution = self._solve_relaxed(cell, np.zeros(len(self.cells)), self.max_counts[self.cells])
+        solution = self._solve_relaxed(cell, np.zeros(len(self.cells)), self.max_counts)
         if solution is None:
             return
         count = math.ceil(solution.least - WHOLE_TOLERANCE)
@@ -173,11 +179,10 @@ class _Attack:
         objective = np.zeros(len(self.cells))
         objective[[self.position[cell] for cell in cells]] = 1
         ranges: tuple[Any, Any] = (self.low, self.high)
-        largest: Any = self.max_counts[self.cells]
         result = milp(
             objective,
             constraints=LinearConstraint(self.matrix, *ranges),
-            bounds=Bounds(0, largest),
+            bounds=Bounds(0, self.max_counts),
             integrality=np.ones(len(self.cells)),
             options={"time_limit": max(min(SOLVE_SECONDS, self.remaining_seconds), 0.01)},
         )
@@ -194,7 +199,7 @@ class _Attack:
         if count <= self.proved_count(cell):
             return False
         lower = np.zeros(len(self.cells))
-        upper = self.max_counts[self.cells].astype(float)
+        upper = self.max_counts.astype(float)
         proof = _CaseSearch(self._solve_relaxed, self.cells, cell, count, self.deadline).prove(
             lower, upper
         )
@@ -206,10 +211,7 @@ class _Attack:
         Every count may be missed at a price, so that there is a solution for an impossible case,
         too: its dual then shows that the case is impossible. None without a solution.
         """
-        matrix = self.matrix
         count = len(self.low)
-        miss = eye_array(count, format="csr")
-        rows = csr_array(vstack([hstack([matrix, -miss]), hstack([-matrix, -miss])]))
         objective = np.concatenate([np.zeros(len(self.cells)), np.full(count, VIOLATION_PRICE)])
         objective[self.position[cell]] = 1
         bounds = np.column_stack(
@@ -218,10 +220,13 @@ class _Attack:
                 np.concatenate([upper, np.full(count, np.inf)]),
             ]
         )
-        limits = np.concatenate([self.high, -self.low])
         seconds = max(min(SOLVE_SECONDS, self.remaining_seconds), 0.01)
         result: OptimizeResult = linprog(
-            objective, rows, limits, bounds=bounds, options={"time_limit": seconds}
+            objective,
+            self.relaxed_matrix,
+            self.relaxed_limits,
+            bounds=bounds,
+            options={"time_limit": seconds},
         )
         if result.status != 0:
             return None

@@ -133,7 +133,7 @@ class WorkerPool:
         self._paused: list[Turn] = []
         self._last_turns: dict[str, int] = {}  # when a session last had its turn
         self._turn = 0
-        self._running: dict[RunJob, str] = {}  # with the session of each
+        self._running: list[Turn] = []
         self._changed = threading.Condition()
         self._closed = False
         self._idle: list[Worker] = []
@@ -180,11 +180,11 @@ class WorkerPool:
 
         """
         with self._changed:
-            under_way = [*self._running.items(), *((t.job, t.session) for t in self._paused)]
             others: dict[str, list[float]] = {}
-            for job, name in under_way:
-                seconds = job.remaining_seconds(self.pace.expect(job.predicted_seconds))
-                others.setdefault(name, []).append(seconds)
+            for turn in (*self._running, *self._paused):
+                expected_seconds = self.pace.expect(turn.job.predicted_seconds)
+                seconds = turn.job.remaining_seconds(expected_seconds)
+                others.setdefault(turn.session, []).append(seconds)
             for name, queue in self._waiting.items():
                 others.setdefault(name, []).extend(
                     self.pace.expect(job.predicted_seconds)
@@ -201,8 +201,8 @@ class WorkerPool:
             for job in (job for jobs in self._waiting.values() for job in jobs):
                 job.end(JobState.FAILED, "the server is stopping")
             self._waiting.clear()
-            for job in tuple(self._running):
-                job.cancel()
+            for turn in self._running:
+                turn.job.cancel()
             self._changed.notify_all()
         for thread in self._threads:
             thread.join(timeout=10)
@@ -224,7 +224,7 @@ class WorkerPool:
                 has_ended = True
                 self._replace_dead_worker(turn)
             with self._changed:
-                self._running.pop(turn.job, None)
+                self._running.remove(turn)
                 if has_ended:
                     self._end_turn(turn)
                 else:
@@ -241,7 +241,7 @@ class WorkerPool:
                 return None
             # whose last turn is longest ago, and of new ones the first that came
             session = min(self._ready_sessions(), key=lambda s: self._last_turns.get(s, 0))
-            under_way = {*self._running.values(), *(turn.session for turn in self._paused)}
+            under_way = {turn.session for turn in (*self._running, *self._paused)}
             self._last_turns = {
                 s: turn
                 for s, turn in self._last_turns.items()
@@ -250,7 +250,7 @@ class WorkerPool:
             self._turn += 1
             self._last_turns[session] = self._turn
             turn = self._take_turn(session)
-            self._running[turn.job] = session
+            self._running.append(turn)
             return turn
 
     def _ready_sessions(self) -> list[str]:
@@ -338,7 +338,7 @@ class WorkerPool:
         )
         is_cancelled = turn.job.cancel_requested
         turn.job.end(JobState.CANCELLED if is_cancelled else JobState.FAILED, message)
-        turn.worker.pipe.close()
+        turn.worker.end()
         turn.worker = Worker.start()
 
 

@@ -50,9 +50,7 @@ from ...noisy_tables import NoisyTables
 from .maximum_entropy_fit import staged_fit
 from .model_choice import (
     STEPWISE_TREE_CELLS_RANGE,
-    TREE_CELLS_PER_SIGNAL,
     TREE_CELLS_RANGE,
-    default_tree_cells,
 )
 
 # Names of events: for drawing pairs, for the tables of a batch of them, and for the tables that
@@ -66,6 +64,7 @@ MAX_BATCHES = 6  # batches of draws
 BATCH_MEASUREMENT_SHARE = 0.2  # share of the rest that measures the tables of all batches
 BATCH_PRIOR_WEIGHT = 0.4  # of the fit between batches, in units of n √Σμ²
 MAX_BATCH_FIT_ITERATIONS = 40  # of the fit between batches
+TREE_CELLS_PER_SIGNAL = 200  # cells of a tree that is chosen by noisy tables, for each n√ρ
 # tables asked times cells of a tree that is chosen, as each table may be summed out of all
 MAX_TABLE_SUM_WORK = 2_500_000_000
 MAX_WEIGHED_TABLES = 2_000  # tables that are weighed anew in every round, or tried in a tree
@@ -173,9 +172,10 @@ def choose_tree_cell_limit(
         return Setting("cells", max(max_cells, one_way_cells), "given, or what single columns take")
     low, high = allowed_range
     high = max(low, min(high, MAX_TABLE_SUM_WORK // len(tables.tables)))
+    default_cells = round(min(max(TREE_CELLS_PER_SIGNAL * n * math.sqrt(budget.rho), low), high))
     return Setting(
         "cells",
-        max(default_tree_cells(n, budget, (low, high)), one_way_cells),
+        max(default_cells, one_way_cells),
         f"of all cliques together: {TREE_CELLS_PER_SIGNAL} n√ρ, within {low:,}..{high:,}",
     )
 

@@ -1,21 +1,17 @@
 """The choice of a problem's model: all cells, a small tree over all tables, or one to be found.
 
-Public sizes, n and the budget decide, never rows.
+Public sizes decide, never rows.
 """
-
-import math
 
 from ....core.types import Array
 from ....models.constraint_tree import constraint_junction_tree
 from ....models.junction_tree import build_junction_tree, min_junction_tree_cells
 from ....models.listed_cells import ListedCellsModel
 from ....models.tree_model import JunctionTreeModel
-from ....privacy.accounting import Budget
 from ....problems import QueryRelease
 from ....queries import Workload
 
-TREE_CELLS_PER_SIGNAL = 200  # cells of a tree that is chosen by noisy tables, for each n√ρ
-TREE_CELLS_RANGE = (10_000, 3_000_000)  # range of these
+TREE_CELLS_RANGE = (10_000, 3_000_000)  # range of a tree's cells where noisy tables choose it
 # range of a tree's cells where the model is fitted anew after every table
 STEPWISE_TREE_CELLS_RANGE = (10_000, 300_000)
 
@@ -30,12 +26,6 @@ def model_cell_limit(max_cells: int | None, *, is_stepwise: bool) -> int:
     """
     allowed_range = STEPWISE_TREE_CELLS_RANGE if is_stepwise else TREE_CELLS_RANGE
     return max_cells or allowed_range[1]
-
-
-def default_tree_cells(n: float, budget: Budget, allowed_range: tuple[int, int]) -> int:
-    """Return how many cells a chosen tree may hold: by n√ρ within a range."""
-    low, high = allowed_range
-    return round(min(max(TREE_CELLS_PER_SIGNAL * n * math.sqrt(budget.rho), low), high))
 
 
 def find_public_model(
