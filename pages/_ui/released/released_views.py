@@ -7,8 +7,11 @@ from io import BytesIO
 import streamlit as st
 
 from dpcore import InputError
-from dpcore.accuracy.intervals import question_intervals as intervals
-from dpcore.accuracy.intervals.question_intervals import Interval, mark_as_adaptive
+from dpcore.accuracy.intervals.question_intervals import (
+    Interval,
+    independent_row_count,
+    mark_as_adaptive,
+)
 from dpcore.core.numbers import unit_noun
 from dpcore.core.types import frozen
 from dpcore.data.input_files import FileSource
@@ -118,20 +121,11 @@ def released_interval(
     """Return the interval of a question, or of two compared: that of the `ask` command."""
     release = views.release
     unbiased_answers = release.unbiased_answers
-    n = intervals.independent_row_count(release.facts["protects"])
+    n = independent_row_count(release.facts["protects"])
     estimates = [estimate_answer(views.model, unbiased_answers, q) for q in questions]
-    level = question_sentences.CONFIDENCE_LEVEL
-    if kind is None:
-        interval = intervals.question_interval(
-            unbiased_answers, questions[0], n, estimate=estimates[0], level=level
-        )
-    else:
-        pair = None
-        if estimates[0] is not None and estimates[1] is not None:
-            pair = (estimates[0], estimates[1])
-        interval = intervals.comparison_interval(
-            unbiased_answers, questions[0], questions[1], n, kind, estimate=pair, level=level
-        )
+    interval = question_sentences.interval_of_questions(
+        unbiased_answers, questions, estimates, n, kind
+    )
     return mark_as_adaptive(interval) if release.is_adaptive else interval
 
 
