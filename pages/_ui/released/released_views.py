@@ -33,6 +33,7 @@ from ..overview import question_sentences
 from ..overview.all_columns import FREE_TEXT, PanelSource, draw_panels
 from ..overview.associations import draw_associations
 from ..session import escape_markdown, session
+from .downloads import release_number
 
 COLUMNS_TAB = "All columns"
 ASSOCIATIONS_TAB = "Associations"
@@ -51,7 +52,7 @@ class ReleasedViews:
 
 
 def draw_released_views(files: Mapping[str, bytes], first_tab: str = COLUMNS_TAB) -> None:
-    """Draw all columns of a release with the group that is clicked, its links, and questions."""
+    """Draw a release's columns with the group that is clicked, its links, questions and label."""
     views = released_views(files)
     draw_by_tab = {
         COLUMNS_TAB: lambda: _draw_columns(views.panels),
@@ -99,7 +100,7 @@ def _draw_questions(views: ReleasedViews) -> None:
 def _draw_label(files: Mapping[str, bytes]) -> None:
     """Draw the facts label, and offer it and what a board will ask as files."""
     facts = json.loads(files[FACTS_FILE])
-    number = len(json.loads(files["account.json"])["releases"])
+    number = release_number(files)
     label = str(label_svg(facts, number))
     st.image(label, width=LABEL_WIDTH)
     with st.container(horizontal=True):
