@@ -28,7 +28,6 @@ from ..components.parameter_widgets import (
     format_setting,
     setting_options,
 )
-from ..components.program_panel import table_file_name
 from ..components.question_choice import columns_key, kinds_of_queries, set_columns
 from ..components.tab_experiment import experiment_slot
 from ..jobs.browser_memory import skip_restoring
@@ -275,9 +274,7 @@ def _sample_of_project(project: Project) -> str | None:
     task = project.experiment.task
     for name in SAMPLES:
         if task.table == f"{name}.csv":
-            sample = sample_table(name)
-            is_same = sample.schema == task.schema and table_file_name(sample) == task.table
-            return name if is_same else None
+            return name if sample_table(name).schema == task.schema else None
     return None
 
 
