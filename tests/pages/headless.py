@@ -8,6 +8,7 @@ import json
 import time
 
 import numpy as np
+from streamlit.runtime.caching import clear_session_resource_cache
 from streamlit.testing.v1 import AppTest
 
 from dpcore import ALGORITHMS, Budget
@@ -39,6 +40,11 @@ def new_tab(**query):
     for name, value in query.items():
         app.query_params[name] = value
     return app
+
+
+def close_tab():
+    """End the session that AppTest gives to all tabs alike: the next tab has one of its own."""
+    clear_session_resource_cache("test session id")
 
 
 def open_page(page, **query):
@@ -111,6 +117,11 @@ def run_script(app, folder):
     with contextlib.chdir(folder):
         exec(compile(app.code[1].value, "script", "exec"), names)
     return names
+
+
+def download_labels(app):
+    """What can be downloaded, as its buttons call it."""
+    return [button.proto.label for button in app.get("download_button")]
 
 
 def figures(app):

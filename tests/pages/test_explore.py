@@ -39,6 +39,7 @@ from tests.pages.headless import (
     caption_text,
     click,
     dataframe,
+    download_labels,
     everything,
     figures,
     markdown_text,
@@ -125,7 +126,7 @@ def test_a_table_too_small_for_its_questions_offers_what_helps():
 def test_the_command_and_the_code_below_download_are_those_of_the_run_that_is_shown(tmp_path):
     app = open_code(opened(below="Download", epsilon="3", seed="2"))
     command = app.code[0].value.partition("\n")[2]
-    files = {e.proto.label for e in app.get("download_button")}
+    files = {*download_labels(app)}
     assert files >= {"Python script", "Notebook", "Schema", "Table", "Save project"}
     run = berkeley("gaussian_maxent", 3.0, 2)
     schema_file = tmp_path / "schema.json"

@@ -10,7 +10,6 @@ from contextlib import chdir, redirect_stdout
 
 import pandas as pd
 import pytest
-from streamlit.runtime.caching import clear_session_resource_cache
 
 from dpcore import read_json
 from dpcore.cli import main
@@ -23,6 +22,8 @@ from tests.cli.command_files import write_files
 from tests.cli.test_release import released
 from tests.pages.headless import (
     caption_text,
+    close_tab,
+    download_labels,
     error_text,
     new_tab,
     open_page,
@@ -40,7 +41,7 @@ QUESTION = "sex = m and age > 21"
 def new_tab_without_ledger(monkeypatch):
     monkeypatch.delenv(release_ledger.LEDGER_VARIABLE, raising=False)
     monkeypatch.delenv(owner.KEY_VARIABLE, raising=False)
-    clear_session_resource_cache("test session id")  # AppTest gives all tabs the same session
+    close_tab()
 
 
 @module_fixture
@@ -65,10 +66,6 @@ def packed(folder, **changed):
 def brought(app, content):
     upload = app.file_uploader(key=opened_release.UPLOAD_KEY)
     return run_until_settled(upload.set_value(("r.zip", content, "application/zip")).run())
-
-
-def download_labels(app):
-    return [button.proto.label for button in app.get("download_button")]
 
 
 def asked_by_command(folder, *questions):
@@ -135,7 +132,7 @@ def test_a_folder_and_an_owner_s_key_are_read_on_one_s_own_machine_alone(folder,
     set_fields(app, released_key=json.loads((folder / "signature.json").read_text())["key"])
     assert app.success
     monkeypatch.setattr(opened_release, "is_public_host", lambda: True)
-    clear_session_resource_cache("test session id")
+    close_tab()
     app = open_page("ask")
     assert not app.radio
     assert app.file_uploader(key=opened_release.UPLOAD_KEY)

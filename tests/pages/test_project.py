@@ -3,7 +3,6 @@
 import json
 
 import pytest
-from streamlit.runtime.caching import clear_session_resource_cache
 
 from dpcore import PrivacyUnit
 from dpcore.evaluation.project import MAX_PROJECT_BYTES, Project
@@ -13,6 +12,7 @@ from tests.evaluation.test_project import WRONG
 from tests.pages.headless import (
     algorithm_title,
     caption_text,
+    close_tab,
     error_text,
     open_page,
     run_until_settled,
@@ -59,8 +59,8 @@ def link_of(app):
 
 
 def another_tab(page):
-    """A page in another tab: AppTest gives all the same session."""
-    clear_session_resource_cache("test session id")
+    """A page in another tab."""
+    close_tab()
     return open_page(page)
 
 

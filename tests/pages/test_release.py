@@ -12,7 +12,6 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from streamlit.runtime.caching import clear_session_resource_cache
 
 from dpcore import Budget
 from dpcore.core.provenance import Provenance
@@ -37,7 +36,9 @@ from tests.pages.headless import (
     button_labels,
     caption_text,
     click,
+    close_tab,
     dataframe,
+    download_labels,
     error_text,
     everything,
     figures,
@@ -76,9 +77,7 @@ def no_ledger_of_the_owner(monkeypatch):
 
 def opened(folder, page="release", **query):
     """The page on the Berkeley sample, with the ledger in `folder`."""
-    clear_session_resource_cache(
-        "test session id"
-    )  # another tab: AppTest gives all the same session
+    close_tab()
     app = new_tab(**({"sample": "berkeley"} | query))
     app.session_state["first-values"] = False  # nobody looks at an upload
     return go(app, page, folder)
@@ -254,7 +253,7 @@ def test_a_further_release_is_a_new_plan_on_what_is_left(tmp_path):
     told = caption_text(app)
     kept = made(app)
     assert badges(app)[0] is Provenance.RELEASED  # no badge says that no data was used
-    offered = {e.proto.label for e in app.get("download_button")}
+    offered = {*download_labels(app)}
     assert offered >= {release_files.FILE_LABELS[name] for name in release_files.BUTTON_FILES}
     listed = app.selectbox(key="release-file").options
     assert sorted(listed) == sorted(
@@ -414,7 +413,7 @@ def test_the_holder_of_the_key_sees_and_releases_and_another_tab_does_not(tmp_pa
     assert [c for c in app.checkbox if "new version" in c.label]
     assert "ledger-key" not in str(dict(app.query_params))
     assert RIGHT not in everything(app)
-    clear_session_resource_cache("test session id")  # as when a tab closes
+    close_tab()
     assert "Used before 8%" not in everything(opened(None))
 
 

@@ -8,7 +8,6 @@ import re
 import numpy as np
 import pandas as pd
 import pytest
-from streamlit.runtime.caching import clear_session_resource_cache
 
 from dpcore import PrivacyUnit
 from pages._ui.guarantee import promise
@@ -20,6 +19,7 @@ from tests.pages.headless import (
     ROOT,
     button_labels,
     click_and_wait,
+    close_tab,
     error_text,
     everything,
     figures,
@@ -131,9 +131,7 @@ SECOND = rows(2, OTHER_MARKER, 23)
 
 def brought(frame, schema=None, person=None, **query):
     """The Data page in a new tab, with a table and what a person says of it."""
-    clear_session_resource_cache(
-        "test session id"
-    )  # another tab: AppTest gives all the same session
+    close_tab()
     app = new_tab(**query)
     switch_page(app, "data")
     upload(app, frame.to_csv(index=False).encode())
@@ -361,7 +359,7 @@ def test_what_is_wrong_with_a_file_is_not_quoted_in_any_message():
         switch_page(app, "data")
         upload(app, BROKEN)
         assert "line 3" in heard.text, "the positive control"
-        clear_session_resource_cache("test session id")
+        close_tab()
         app = new_tab(view="stakeholder")
         switch_page(app, "data")
         heard.empty()

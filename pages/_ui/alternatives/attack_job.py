@@ -26,7 +26,7 @@ from dpcore.evaluation.reconstruction.rule_outcomes import (
 )
 
 from ..jobs import job_result
-from ..session import Table, session, set_widget_value
+from ..session import Table, session
 from .attack_settings import RULES, AttackSettings
 
 # made by `python -m tests.make_assets alternatives`
@@ -191,14 +191,17 @@ def may_start(table: Table, settings: AttackSettings) -> bool:
         type="primary",
         key="attack-run",
         help="Nothing is written to disk. What is shown uses the real rows.",
-        on_click=set_widget_value,
-        args=(PRESSED_KEY, True),
+        on_click=_keep_press,
     )
     st.caption(
         f"At most {format_seconds(settings.seconds * len(settings.rules))} for "
         f"{len(settings.rules)} rules; you can cancel."
     )
     return False
+
+
+def _keep_press() -> None:
+    st.session_state[PRESSED_KEY] = True
 
 
 def attack_in_thread(

@@ -11,7 +11,7 @@ from dpcore.release.evidence import printing
 
 from ..components import draw_heading
 from ..session import Table, printable_text
-from .results_view import Alternatives, chosen_noise_sentence, limit_texts, not_attacked_text
+from .results_view import Alternatives, attacked_text, chosen_noise_sentence, limit_texts
 
 RULES_PER_TABLE = 6  # as many columns as a page is wide
 
@@ -39,7 +39,7 @@ def render_report(table: Table, alternatives: Alternatives) -> str:
         peek=Provenance.REAL_DATA,
         table_name=printable_text(table.name),
         date=f"{today.day} {today:%B %Y}",
-        attacked=not_attacked_text(alternatives),
+        attacked=attacked_text(alternatives),
         columns=", ".join(map(printable_text, alternatives.task.asked_tables.domain.names)),
         sentences=[alternatives.sentence(outcome) for outcome in alternatives.result.outcomes],
         noise=chosen_noise_sentence(alternatives),

@@ -18,6 +18,7 @@ from dpcore.evaluation.reconstruction.disclosure_rules import (
 from dpcore.schema.inference.default_columns import choose_default_columns
 
 from ..components import parameter_widgets
+from ..components.question_choice import columns_key
 from ..session import Table, distinct_labels, persistent_widget_args
 
 RULES: dict[str, DisclosureRule] = {
@@ -153,7 +154,7 @@ def _choose_tables(table: Table, domain: Domain, default: AttackSettings) -> tup
         names,
         list(default.columns),
         distinct_labels(names, 16).get,
-        key=f"attacked-columns-{table.identity if table.uploaded else table.name}",
+        key=f"attacked-{columns_key(table)}",
         help="An attack weighs all combinations of their values: fewer are quicker.",
         **persistent_widget_args(),
     )

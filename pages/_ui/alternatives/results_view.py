@@ -125,7 +125,7 @@ def draw_picture(alternatives: Alternatives, selected: RuleOutcome) -> None:
     sentence = alternatives.sentence(selected)
     st.plotly_chart(figure, key="alternatives", alt=sentence, config=CHART_CONFIG)
     st.markdown(f"**{escape_markdown(sentence, 400)}**")
-    draw_chart_footer(not_attacked_text(alternatives), outcome_table(alternatives), "alternatives")
+    draw_chart_footer(attacked_text(alternatives), outcome_table(alternatives), "alternatives")
 
 
 def noise_point(point: PrivatePoint) -> NoisePoint:
@@ -133,7 +133,7 @@ def noise_point(point: PrivatePoint) -> NoisePoint:
     return NoisePoint(point.epsilon, 100 * point.costs.misplaced, 100 * point.max_guess)
 
 
-def not_attacked_text(alternatives: Alternatives) -> str:
+def attacked_text(alternatives: Alternatives) -> str:
     """Return what was attacked, and what was not."""
     asked_tables = alternatives.task.asked_tables
     table_count = len(asked_tables.tables.axes)
@@ -180,7 +180,7 @@ def outcome_table(alternatives: Alternatives) -> pd.DataFrame:
 
 
 def _number_text(value: float) -> str:
-    """Return a number of the table in words; a dash where there is none."""
+    """Return a number of the table as text; a dash where there is none."""
     return "–" if np.isnan(value) else f"{value:g}"
 
 

@@ -11,6 +11,7 @@ import streamlit as st
 from dpcore import InputError
 from dpcore.core.job import Job
 from dpcore.core.types import value_object
+from dpcore.evaluation.project import MAX_PATH_CHARS
 from dpcore.release.evidence.verifier import UNCHECKED_CLAIMS
 from dpcore.release.received_release import (
     CopyFiles,
@@ -32,9 +33,10 @@ FROM_LEDGER = "One of yours"
 UPLOAD_KEY = "release-upload"
 FOLDER_KEY = "released-folder"
 MAX_KEY_CHARS = 200
-MAX_PATH_CHARS = 1000
 MAX_VERIFICATIONS = 2  # at a time
-FOLDER_CLOSED_TEXT = "a release's folder must be named from its beginning, such as /home/you/first"
+RELATIVE_FOLDER_TEXT = (
+    "a release's folder must be named from its beginning, such as /home/you/first"
+)
 
 
 @value_object
@@ -109,7 +111,7 @@ def _choose_folder() -> ReleaseSource | None:
     try:
         folder = Path(text).expanduser()
         if not folder.is_absolute():
-            raise InputError(FOLDER_CLOSED_TEXT)
+            raise InputError(RELATIVE_FOLDER_TEXT)
         changed = folder.stat().st_mtime_ns
     except (OSError, ValueError, RuntimeError) as error:
         reason = error if isinstance(error, InputError) else "there is no such folder"

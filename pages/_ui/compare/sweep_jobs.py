@@ -15,11 +15,12 @@ from dpcore.core.types import Texts, frozen
 from dpcore.evaluation.experiment import ExperimentGrid, QueryTask
 from dpcore.evaluation.run import pairs_with_column
 from dpcore.evaluation.sweeps.frontier import summarise_by_epsilon
-from dpcore.evaluation.sweeps.sweep import Case, SweepPoint, plan_cases, rows_digest, sweep_identity
+from dpcore.evaluation.sweeps.sweep import Case, SweepPoint, plan_cases
 from dpcore.evaluation.sweeps.worker_pool import JobSpec, RunResult
 
 from ..charts.frontier_charts import series_styles
 from ..jobs import CaseRuns
+from ..jobs.public_runs import problem_digest
 from ..session import Table, algorithm_nickname, session
 from ..session.schema_share import SchemaTrial
 from .accuracy_goal import AccuracyGoal
@@ -112,11 +113,9 @@ class Sweep(CaseRuns[Dot]):
                 else self.pair_workload.answers_of_rows(self.rows)
             )
             public = trial is None and not compared.table.uploaded
-            self.shared_dots = (
-                _shared_dots(f"{sweep_identity(self.problem)}{rows_digest(self.rows)}")
-                if public
-                else {}
-            )
+            self.shared_dots = {}
+            if public:
+                self.shared_dots = _shared_dots(problem_digest(self.problem, self.rows))
             self.outcomes = self.shared_dots.copy()
         self.grid = grid
         self.predicted_seconds = dict(run_seconds or {})
@@ -231,7 +230,7 @@ class Sweep(CaseRuns[Dot]):
 
 
 @st.cache_resource(show_spinner=False, max_entries=8)
-def _shared_dots(problem_digest: str) -> dict[Any, Dot]:
+def _shared_dots(digest: str) -> dict[Any, Dot]:
     """Return the server-wide dots of one problem on a public sample, by their keys.
 
     They are the runs that any tab of this server has made.

@@ -21,6 +21,7 @@ from dpcore.data.sources.text_source import TextSource
 from dpcore.data.table_shape import ShapeGuess
 from dpcore.data.text_file import OpenQuotesError
 from dpcore.data.text_shape import guess_text_format
+from dpcore.evaluation.project import MAX_PATH_CHARS
 from dpcore.schema.schema_json import text_format_from_json
 
 from ..jobs.table_changes import UPLOAD_PROBLEM_KEY, start_table_upload
@@ -32,7 +33,6 @@ from .file_reading import load_file, table_from_loaded
 # keys of widgets
 PATH_WIDGET_KEY = "server-path"
 FILE_WIDGET_KEY = "server-file"
-MAX_PATH_CHARS = 1000  # characters of a path
 MAX_FORMAT_GUESS_BYTES = 1 << 26  # bytes that are looked at to guess how a large text is written
 MAX_FIRST_ROWS = 100_000  # rows of a large table that guesses look at
 MAX_FIRST_CELLS = 4_000_000  # and the cells of these rows

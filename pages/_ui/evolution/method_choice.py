@@ -6,9 +6,10 @@ It answers which of them to use on columns of the session's table.
 import pandas as pd
 import streamlit as st
 
-from dpcore import ALGORITHMS, Budget, Column, PointRelease
+from dpcore import ALGORITHMS, Budget, PointRelease
 from dpcore.core.numbers import format_percentage_points
 from dpcore.core.parameters import build_from_texts
+from dpcore.core.types import Texts
 from dpcore.evaluation.experiment import ExperimentGrid, PlacesTask
 from dpcore.evaluation.programs.places_program import places_program
 from dpcore.evaluation.run import FINAL_STEP_ONLY
@@ -49,7 +50,7 @@ def draw_method_choice() -> None:
     table = available_table()
     if table is None:
         return
-    columns = {c.name: c for c in table.domain.columns if not c.values}  # type: ignore[union-attr]
+    columns = [c.name for c in table.domain.columns if not c.values]  # type: ignore[union-attr]
     if len(columns) < 2:
         st.info(
             "Places need two columns of numbers with public bounds, such as latitude and "
@@ -61,8 +62,8 @@ def draw_method_choice() -> None:
         left_column, middle_column, right_column = st.columns(3)
         names = left_column.multiselect(
             "Columns that say where",
-            list(columns),
-            list(columns)[:2],
+            columns,
+            columns[:2],
             max_selections=3,
             format_func=printable_text,
             key=f"choice-{hash(tuple(columns))}",
@@ -86,7 +87,7 @@ def draw_method_choice() -> None:
         _draw_code(table, names, budget)
     run_group = tab_job_group("choice")
     if pressed:
-        _start_runs(run_group, table, [columns[name] for name in names], budget)
+        _start_runs(run_group, table, tuple(names), budget)
     if not run_group.jobs:
         st.info("Which method brings invented points nearest to yours? Press the button.")
         return
@@ -109,12 +110,11 @@ def _draw_code(table: Table, names: list[str], budget: Budget) -> None:
     draw_program(places_program(grid), table)
 
 
-def _start_runs(run_group: JobGroup, table: Table, columns: list[Column], budget: Budget) -> None:
+def _start_runs(run_group: JobGroup, table: Table, names: Texts, budget: Budget) -> None:
     """Start all runs of the comparison, on points in the unit box.
 
     Columns are scaled by public bounds, missing numbers are in the middle.
     """
-    names = tuple(c.name for c in columns)
     domain = table.domain.project(names)  # type: ignore[union-attr]
     region, rows = read_scaled_points(domain, table.limited_frame)
     problem = PointRelease(region, rows.n, names, table.unit.most_rows)

@@ -5,7 +5,6 @@ import pandas as pd
 import streamlit as st
 
 from dpcore import Domain, InputError, Marginals, QueryRelease
-from dpcore.accuracy.intervals import question_intervals as intervals
 from dpcore.accuracy.intervals.cell_intervals import cell_intervals
 from dpcore.accuracy.intervals.question_intervals import Interval
 from dpcore.core.numbers import unit_noun
@@ -24,6 +23,7 @@ from ..overview.question_sentences import (
     ask_for_questions,
     comparison_sentence,
     draw_notes,
+    interval_of_questions,
     interval_sentence,
 )
 from ..session import Table, escape_markdown, is_stakeholder_view, persistent_widget_args
@@ -103,25 +103,7 @@ def question_interval(
     """
     unbiased_answers = require_unbiased_answers(result)
     estimates = [float(result.release.answers(question.workload)[0]) for question in questions]
-    if kind is None:
-        return intervals.question_interval(
-            unbiased_answers,
-            questions[0],
-            problem.effective_n,
-            estimate=estimates[0],
-            level=CONFIDENCE_LEVEL,
-        )
-    estimate_pair = (estimates[0], estimates[1])
-    n = problem.effective_n
-    return intervals.comparison_interval(
-        unbiased_answers,
-        questions[0],
-        questions[1],
-        n,
-        kind,
-        estimate=estimate_pair,
-        level=CONFIDENCE_LEVEL,
-    )
+    return interval_of_questions(unbiased_answers, questions, estimates, problem.effective_n, kind)
 
 
 def _draw_cell_download(run_settings: RunSettings, result: RunResult) -> None:

@@ -11,13 +11,13 @@ from dpcore.algorithms import Algorithm
 from dpcore.core.job import JobState
 from dpcore.core.numbers import unit_noun
 from dpcore.core.provenance import Provenance
-from dpcore.evaluation.sweeps.sweep import rows_digest, sweep_identity
 from dpcore.evaluation.sweeps.worker_pool import RunJob, RunResult
 
 from ..charts import explore_charts as charts
 from ..components import draw_heading, hide_in_stakeholder_view, inline_container
 from ..jobs import JobGroup, PlannedRun, wait_or_draw_progress
 from ..jobs.job_watcher import POLL_SECONDS
+from ..jobs.public_runs import problem_digest
 from ..session import Table, render_turns, session
 from ..session.redraw import redraw_page
 from .run_settings import RunSettings
@@ -97,7 +97,7 @@ def _public_key(
     digest = session().memoize(
         "public-digest",
         (problem.workload, problem.group, table.version),
-        lambda: f"{sweep_identity(problem)}{rows_digest(rows)}",
+        lambda: problem_digest(problem, rows),
     )
     experiment = run_settings.experiment
     return digest, experiment.algorithm, experiment.budget, experiment.seed

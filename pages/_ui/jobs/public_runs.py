@@ -13,9 +13,10 @@ from typing import Any
 
 import streamlit as st
 
-from dpcore import Rows
+from dpcore import QueryRelease, Rows
 from dpcore.core.job import JobState
 from dpcore.evaluation.sweeps.shared_rows import SharedRows
+from dpcore.evaluation.sweeps.sweep import rows_digest, sweep_identity
 from dpcore.evaluation.sweeps.worker_pool import JobSpec, RunJob
 
 from .shared_pool import worker_pool
@@ -122,6 +123,11 @@ def _free_block(run: PublicRun) -> None:
     if run.block is not None:
         run.block.free_memory()
         run.block = None
+
+
+def problem_digest(problem: QueryRelease, rows: Rows) -> str:
+    """Return a text that is the same for the same problem on the same rows, in every tab."""
+    return f"{sweep_identity(problem)}{rows_digest(rows)}"
 
 
 @st.cache_resource(on_release=PublicRuns.close, show_spinner=False)

@@ -11,6 +11,8 @@ from dpcore.evaluation.reconstruction.disclosure_rules import round_to_nearest
 from dpcore.evaluation.reconstruction.published_tables import PublishedTables
 from dpcore.evaluation.reconstruction.secondary_suppression import hide_single_cells
 
+from .lesson import draw_reminder
+
 TITLE = "Five tables, four companies"
 COMPANIES = ("large bakery", "small bakery", "large garage", "small garage")
 ILL_PEOPLE = np.array([20, 2, 13, 5])
@@ -127,7 +129,7 @@ def _draw_rounding() -> None:
         f"Then the {COMPANIES[HIDDEN_COMPANY]} may have {possible[0]} to {possible[-1]} ill "
         f"people, so {possible[0]} are certain. But every count is off by up to {BASE // 2}."
     )
-    st.info(f"**Remember: {REMEMBER[0].lower()}{REMEMBER[1:]}**", icon=":material/lightbulb:")
+    draw_reminder(REMEMBER)
     st.page_link(
         "pages/alternatives.py", label="Try it on a table", icon=":material/arrow_forward:"
     )

@@ -247,10 +247,7 @@ def _draw_answer(current: Lesson, guess: str | None) -> None:
     )
     st.markdown(f"**{verdict}**{runs}")
     if current.remember:
-        st.info(
-            f"**Remember: {current.remember[0].lower()}{current.remember[1:]}**",
-            icon=":material/lightbulb:",
-        )
+        draw_reminder(current.remember)
     later_lessons = (
         list(LESSONS.values())[list(LESSONS).index(current.key) + 1 :] if current.key else []
     )
@@ -263,3 +260,8 @@ def _draw_answer(current: Lesson, guess: str | None) -> None:
     elif current.key:
         st.page_link("pages/lessons.py", label="All lessons", icon=":material/school:")
     st.markdown(current.explanation)
+
+
+def draw_reminder(sentence: str) -> None:
+    """Draw the one sentence of a lesson that stays."""
+    st.info(f"**Remember: {sentence[0].lower()}{sentence[1:]}**", icon=":material/lightbulb:")

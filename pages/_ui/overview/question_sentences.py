@@ -1,11 +1,17 @@
 """Questions typed on a page, and what may be said of their answers from a release alone."""
 
+from collections.abc import Sequence
 from typing import Any
 
 import streamlit as st
 
 from dpcore import Domain, InputError
-from dpcore.accuracy.intervals.question_intervals import Interval
+from dpcore.accuracy.intervals.question_intervals import (
+    Interval,
+    comparison_interval,
+    question_interval,
+)
+from dpcore.models.releases import UnbiasedAnswers
 from dpcore.queries.questions import Question, parse_question
 
 from ..components import QUESTION_GRAMMAR_TEXT, question_placeholder
@@ -74,6 +80,41 @@ def draw_notes(questions: list[Question]) -> None:
     """Draw how the questions were read, where that may surprise."""
     for note in dict.fromkeys(note for question in questions for note in question.notes):
         st.caption(escape_markdown(note, 300))
+
+
+def interval_of_questions(
+    unbiased_answers: UnbiasedAnswers,
+    questions: Sequence[Question],
+    estimates: Sequence[float | None],
+    n: float,
+    kind: str | None = None,
+) -> Interval:
+    """Return the confidence interval of one question, or of two compared.
+
+    Args:
+        unbiased_answers: What the release says without bias.
+        questions: One question, or two.
+        estimates: The release's answer to each, None for one that it does not answer.
+        n: How many rows are independent.
+        kind: How two questions are compared; None for one.
+
+    """
+    if kind is None:
+        return question_interval(
+            unbiased_answers, questions[0], n, estimate=estimates[0], level=CONFIDENCE_LEVEL
+        )
+    pair = None
+    if estimates[0] is not None and estimates[1] is not None:
+        pair = (estimates[0], estimates[1])
+    return comparison_interval(
+        unbiased_answers,
+        questions[0],
+        questions[1],
+        n,
+        kind,
+        estimate=pair,
+        level=CONFIDENCE_LEVEL,
+    )
 
 
 def comparison_sentence(interval: Interval, kind: str) -> str:

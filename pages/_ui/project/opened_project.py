@@ -28,7 +28,6 @@ from ..components.parameter_widgets import (
     format_setting,
     setting_options,
 )
-from ..components.program_panel import table_file_name
 from ..components.question_choice import columns_key, kinds_of_queries, set_columns
 from ..components.tab_experiment import experiment_slot
 from ..jobs.browser_memory import skip_restoring
@@ -188,10 +187,10 @@ def link_settings(experiment: Experiment, table: Table) -> tuple[dict[str, Any],
     settings["repeats"] = str(min(experiment.repeat, MAX_EXPLORE_REPEATS))
     if settings["seed"] != str(experiment.seed) or settings["repeats"] != str(experiment.repeat):
         notes.append("Its repeats are more than Explore offers.")
+    kinds = kinds_of_queries(experiment.task)
     if not table.uploaded:
         settings["sample"] = table.name
-        settings |= _query_settings(experiment, table)
-    kinds = kinds_of_queries(experiment.task)
+        settings |= _query_settings(experiment, kinds, table)
     if len(kinds) < len(experiment.task.queries):
         notes.append("Some of its questions can be asked in the command line only.")
     return settings, tuple(notes)
@@ -223,12 +222,11 @@ def _parameter_text(parameter: Param, value: Any) -> str | None:
     return format_setting(value) if value in setting_options(parameter) else None
 
 
-def _query_settings(experiment: Experiment, table: Table) -> dict[str, Any]:
-    """Return the columns and the questions of a sample as its address says them."""
+def _query_settings(experiment: Experiment, kinds: list[str], table: Table) -> dict[str, Any]:
+    """Return the columns and the `kinds` of questions of a sample as its address says them."""
     settings: dict[str, Any] = {}
     if experiment.task.columns:
         settings[columns_key(table)] = list(experiment.task.columns)
-    kinds = kinds_of_queries(experiment.task)
     if kinds:
         settings["questions"] = kinds
     return settings
@@ -275,9 +273,7 @@ def _sample_of_project(project: Project) -> str | None:
     task = project.experiment.task
     for name in SAMPLES:
         if task.table == f"{name}.csv":
-            sample = sample_table(name)
-            is_same = sample.schema == task.schema and table_file_name(sample) == task.table
-            return name if is_same else None
+            return name if sample_table(name).schema == task.schema else None
     return None
 
 

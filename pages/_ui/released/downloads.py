@@ -5,7 +5,7 @@ import json
 import re
 import tomllib
 import zipfile
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -74,19 +74,22 @@ def draw_release_outputs(files: dict[str, bytes]) -> None:
     )
 
 
-def release_title(files: dict[str, bytes]) -> str:
+def release_number(files: Mapping[str, bytes]) -> int:
+    """Return which of its data set's releases this one is; the first is 1."""
+    return len(json.loads(files["account.json"])["releases"])
+
+
+def release_title(files: Mapping[str, bytes]) -> str:
     """Return the name of a release's data set and its number, as plain text."""
     name = json.loads(files["release.json"])["dataset"]["name"]
-    number = len(json.loads(files["account.json"])["releases"])
-    return f"{name}, release {number}"
+    return f"{name}, release {release_number(files)}"
 
 
 def draw_release_summary(files: dict[str, bytes]) -> None:
     """Draw what was released, how exact it is, and what it means for a person."""
     facts = json.loads(files["release.json"])
-    dataset = facts["dataset"]
-    number = len(json.loads(files["account.json"])["releases"])
-    draw_heading(f"Release {number} of {escape_markdown(dataset['name'])}", Provenance.RELEASED)
+    name = escape_markdown(facts["dataset"]["name"])
+    draw_heading(f"Release {release_number(files)} of {name}", Provenance.RELEASED)
     promise = Promise.of_release(facts)
     utility = facts["utility"]
     protection = facts["protects"]

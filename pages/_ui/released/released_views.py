@@ -7,8 +7,11 @@ from io import BytesIO
 import streamlit as st
 
 from dpcore import InputError
-from dpcore.accuracy.intervals import question_intervals as intervals
-from dpcore.accuracy.intervals.question_intervals import Interval, mark_as_adaptive
+from dpcore.accuracy.intervals.question_intervals import (
+    Interval,
+    independent_row_count,
+    mark_as_adaptive,
+)
 from dpcore.core.numbers import unit_noun
 from dpcore.core.types import frozen
 from dpcore.data.input_files import FileSource
@@ -30,6 +33,7 @@ from ..overview import question_sentences
 from ..overview.all_columns import FREE_TEXT, PanelSource, draw_panels
 from ..overview.associations import draw_associations
 from ..session import escape_markdown, session
+from .downloads import release_number
 
 COLUMNS_TAB = "All columns"
 ASSOCIATIONS_TAB = "Associations"
@@ -48,7 +52,7 @@ class ReleasedViews:
 
 
 def draw_released_views(files: Mapping[str, bytes], first_tab: str = COLUMNS_TAB) -> None:
-    """Draw all columns of a release with the group that is clicked, its links, and questions."""
+    """Draw a release's columns with the group that is clicked, its links, questions and label."""
     views = released_views(files)
     draw_by_tab = {
         COLUMNS_TAB: lambda: _draw_columns(views.panels),
@@ -96,7 +100,7 @@ def _draw_questions(views: ReleasedViews) -> None:
 def _draw_label(files: Mapping[str, bytes]) -> None:
     """Draw the facts label, and offer it and what a board will ask as files."""
     facts = json.loads(files[FACTS_FILE])
-    number = len(json.loads(files["account.json"])["releases"])
+    number = release_number(files)
     label = str(label_svg(facts, number))
     st.image(label, width=LABEL_WIDTH)
     with st.container(horizontal=True):
@@ -118,20 +122,11 @@ def released_interval(
     """Return the interval of a question, or of two compared: that of the `ask` command."""
     release = views.release
     unbiased_answers = release.unbiased_answers
-    n = intervals.independent_row_count(release.facts["protects"])
+    n = independent_row_count(release.facts["protects"])
     estimates = [estimate_answer(views.model, unbiased_answers, q) for q in questions]
-    level = question_sentences.CONFIDENCE_LEVEL
-    if kind is None:
-        interval = intervals.question_interval(
-            unbiased_answers, questions[0], n, estimate=estimates[0], level=level
-        )
-    else:
-        pair = None
-        if estimates[0] is not None and estimates[1] is not None:
-            pair = (estimates[0], estimates[1])
-        interval = intervals.comparison_interval(
-            unbiased_answers, questions[0], questions[1], n, kind, estimate=pair, level=level
-        )
+    interval = question_sentences.interval_of_questions(
+        unbiased_answers, questions, estimates, n, kind
+    )
     return mark_as_adaptive(interval) if release.is_adaptive else interval
 
 

@@ -7,6 +7,7 @@ from pathlib import Path
 import streamlit as st
 
 from dpcore import InputError
+from dpcore.evaluation.project import MAX_PATH_CHARS
 from dpcore.release.data_set import MAX_NAME_CHARS, DataSet
 from dpcore.release.ledger.chain import is_new_ledger, resolve_ledger_path
 from dpcore.release.ledger.ledger_store import LedgerStore
@@ -43,7 +44,7 @@ def ask_for_ledger_path() -> Path | None:
         "Where should used budget be recorded?",
         key=FOLDER_WIDGET_KEY,
         placeholder="A folder, such as /home/you/releases",
-        max_chars=1000,
+        max_chars=MAX_PATH_CHARS,
         persist_state="session",
         help="On this machine. It lists every release and how much privacy budget is left. Use "
         "one folder for all "
