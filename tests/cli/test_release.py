@@ -12,6 +12,7 @@ import shutil
 import signal
 import subprocess
 import sys
+from contextlib import chdir
 from pathlib import Path
 
 import numpy as np
@@ -48,6 +49,7 @@ from dpcore.release.evidence.facts_label import label_svg
 from dpcore.release.ledger import drafts, noise_key
 from dpcore.release.ledger.ledger_store import LedgerStore, verify_ledger
 from dpcore.release.release_files import _weight_table, neutralize_formulas
+from tests.cli.command_files import write_files
 from tests.small_problems import (
     NOTHING_PREDICTED,
     QUERIES,
@@ -101,6 +103,14 @@ def order(
 def released(*given, **options):
     """A release that is made."""
     return run_command(order(*given, **options))
+
+
+def release_in(place):
+    """The folder of a release that is made in a folder, of the files that are written there."""
+    write_files(place)
+    with chdir(place):
+        released(epsilon=5, total=("40", "1e-6"))
+    return place / "out"
 
 
 def facts(out="out"):
