@@ -462,6 +462,14 @@ def test_everyone_counts_once_where_a_person_is_named(epsilon, delta):
     assert "in a table of 77 people" in Path("people/review.html").read_text()
 
 
+def test_a_persons_column_is_told_by_the_name_that_the_schema_gives_it():
+    frame = pd.DataFrame({"name": [1, 1, 2, 3], "é": [0, 1, 1, 0], "b": [0, 0, 1, 1]})
+    frame.to_csv("t.csv", index=False)
+    write_json("s.json", {"columns": {"é": integer(0, 1), "b": integer(0, 1)}})
+    released("people", "--person=name", "--most-rows=2", "--person-columns=e\u0301")
+    assert facts("people")["protects"]["person_columns"] == ["é"]
+
+
 # Kills
 
 
