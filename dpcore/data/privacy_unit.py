@@ -254,12 +254,21 @@ def person_position(person: str, columns: Sequence[str]) -> int:
 
     Raises InputError unless there is exactly one.
     """
-    positions = positions_of_name(person, columns)
+    return _single_position(person, columns, "identifies a person")
+
+
+def person_column_position(name: str, columns: Sequence[str]) -> int:
+    """Return the position of a column that belongs to a person; InputError unless there is one."""
+    return _single_position(name, columns, "belongs to a person")
+
+
+def _single_position(name: str, columns: Sequence[str], use: str) -> int:
+    """Return the position of a column that has a `use`; InputError unless there is exactly one."""
+    positions = positions_of_name(name, columns)
     if len(positions) != 1:
         problem = "more than one column" if positions else "no column"
         raise InputError(
-            f"the table has {problem} {person!r} that identifies a person; it has "
-            f"{', '.join(columns)}"
+            f"the table has {problem} {name!r} that {use}; it has {', '.join(columns)}"
         )
     return positions[0]
 
@@ -271,17 +280,6 @@ def _refuse_rows_column(names: Sequence[str]) -> None:
             f"the table has a column {ROWS_COLUMN!r} of its own, the name of the column that says "
             "how many rows a person has; rename it, or do without totals of rows"
         )
-
-
-def person_column_position(name: str, names: Sequence[str]) -> int:
-    """Return the position of a column that belongs to a person; InputError unless there is one."""
-    positions = positions_of_name(name, names)
-    if len(positions) != 1:
-        raise InputError(
-            f"the table has {len(positions) or 'no'} column {name!r} that belongs to a person; it "
-            f"has {', '.join(names)}"
-        )
-    return positions[0]
 
 
 def person_numbers(frame: pd.DataFrame, person: str) -> Array:

@@ -13,7 +13,8 @@ import pandas as pd
 
 from ..core.errors import InputError, require_two_rows
 from ..core.types import Array, Rng, frozen
-from ..schema.domain import Column, Domain, Rows
+from ..schema.column import Column
+from ..schema.domain import Domain, Rows
 
 ROUNDING_SHARE = 1e-9  # share of the diameter by which rounding may put a point outside
 MIN_RADIUS = 1e-12

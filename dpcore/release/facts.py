@@ -10,6 +10,7 @@ from ..algorithms.schema_measurement.column_findings import ColumnFindings
 from ..core.types import Json
 from ..core.versions import software_versions
 from ..privacy.accounting import Plan, events_of_plan, events_to_json
+from ..schema.column_readings import positions_of_name
 from ..schema.domain import Domain
 from ..schema.schema_json import domain_to_json
 from .data_set import Reservation
@@ -120,9 +121,10 @@ def _protection_facts(ready: PreparedRelease) -> Json:
         facts |= {"count": "people", "row_limit": unit.most_rows}
     if unit.row_totals:
         facts["row_totals"] = True
-    person_columns = [name for name in ready.problem.domain.names if name in unit.person_columns]
-    if person_columns:
-        facts["person_columns"] = person_columns
+    names = ready.problem.domain.names
+    positions = {i for column in unit.person_columns for i in positions_of_name(column, names)}
+    if positions:
+        facts["person_columns"] = [names[i] for i in sorted(positions)]
     return facts
 
 

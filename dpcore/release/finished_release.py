@@ -6,6 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 
 from ..accuracy.intervals.question_intervals import independent_row_count
 from ..accuracy.intervals.stored_tables import tables_from_arrays
@@ -66,17 +67,16 @@ def read_finished_release(files: Mapping[str, FileSource], name: str) -> Finishe
         name: Of the release, to be told in errors.
 
     """
-    label = _file_label(name, FACTS_FILE)
-    facts = read_json(files[FACTS_FILE], label)
-    with reader_errors_as_input_error(label, "part of a release"):
+    facts = read_json(files[FACTS_FILE], _file_label(name, FACTS_FILE))
+    with _release_errors(name, FACTS_FILE):
         domain = domain_from_json(facts["schema"])
-        for key in ("name", "version"):
-            facts["dataset"][key]
         if not 1 <= independent_row_count(facts["protects"]) <= MAX_ROWS:
             raise InputError("it protects no rows, or more than there can be")
         Budget(facts["promise"]["epsilon"], facts["promise"]["delta"])
         ACCOUNTANT_BY_NAME[facts["promise"]["accounting"]]
         # these are read later: a KeyError here names this file
+        _ = facts["dataset"]["name"]
+        _ = facts["dataset"]["version"]
         _ = facts["ledger"]
         _ = facts["made_by"]["adaptive"]
     with (
@@ -99,10 +99,10 @@ def read_weights(
     files: Mapping[str, FileSource], domain: Domain, name: str = ""
 ) -> Histogram | None:
     """Return the weights of all combinations; None where a release has no such file."""
-    if WEIGHTS_FILE not in files:
+    table = _read_optional_table(files, WEIGHTS_FILE, name)
+    if table is None:
         return None
     with _release_errors(name, WEIGHTS_FILE):
-        table = read_table(files[WEIGHTS_FILE], WEIGHTS_FILE)
         D = table.iloc[:, -1].to_numpy(dtype=float)
         if D.shape != (domain.size,) or not np.isfinite(D).all():
             raise InputError(
@@ -115,10 +115,11 @@ def read_synthetic_rows(
     files: Mapping[str, FileSource], domain: Domain, name: str = ""
 ) -> SyntheticRows | None:
     """Return the synthetic rows of a release; None where it has no such file."""
-    if ROWS_FILE not in files:
+    table = _read_optional_table(files, ROWS_FILE, name)
+    if table is None:
         return None
     with _release_errors(name, ROWS_FILE):
-        rows = domain.encode(read_table(files[ROWS_FILE], ROWS_FILE))
+        rows = domain.encode(table)
         return SyntheticRows(domain, rows.values, rows.weights)
 
 
@@ -140,6 +141,15 @@ def estimate_answer(
     if not unbiased_answers.measured_subsets(axes):
         return None
     return float(unbiased_answers.answers(question.workload)[0])
+
+
+def _read_optional_table(
+    files: Mapping[str, FileSource], file_name: str, name: str
+) -> pd.DataFrame | None:
+    """Return the table in a file of a release; None where the release has no such file."""
+    if file_name not in files:
+        return None
+    return read_table(files[file_name], _file_label(name, file_name))
 
 
 def _release_errors(name: str, file_name: str) -> AbstractContextManager[None]:

@@ -173,9 +173,10 @@ def _write_documents(
         ready.composed_plan,
         shared_rows=ready.request.unit.shared_rows,
     )
+    label = label_svg(facts, number)
     documents = {
-        "card.html": card_page(facts, number, pictures=pictures, label=label_svg(facts, number)),
-        "label.svg": label_svg(facts, number),
+        "card.html": card_page(facts, number, pictures=pictures, label=label),
+        "label.svg": label,
         "board.html": board_page(facts, number),
         "review.html": review_page(facts, number),
         "proof.html": proof_page(proof_text),

@@ -2,12 +2,10 @@
 
 import os
 import shutil
-from contextlib import chdir
 
 from dpcore import read_json
 from dpcore.cli import main
-from tests.cli.command_files import write_files
-from tests.cli.test_release import released
+from tests.cli.test_release import release_in
 from tests.small_problems import (
     check_command_refused,
     module_fixture,
@@ -23,10 +21,7 @@ ODD = [[], -1e308, "\ud800"]
 def whole(tmp_path_factory):
     """A folder with a release of each kind: with weights, and with synthetic rows alone."""
     here = tmp_path_factory.mktemp("releases")
-    write_files(here)
-    with chdir(here):
-        released(epsilon=5, total=("40", "1e-6"))
-    shutil.copytree(here / "out", here / "rows")
+    shutil.copytree(release_in(here), here / "rows")
     (here / "rows" / "weights.parquet").unlink()
     return here
 

@@ -12,6 +12,7 @@ import shutil
 import signal
 import subprocess
 import sys
+from contextlib import chdir
 from pathlib import Path
 
 import numpy as np
@@ -48,6 +49,7 @@ from dpcore.release.evidence.facts_label import label_svg
 from dpcore.release.ledger import drafts, noise_key
 from dpcore.release.ledger.ledger_store import LedgerStore, verify_ledger
 from dpcore.release.release_files import _weight_table, neutralize_formulas
+from tests.cli.command_files import write_files
 from tests.small_problems import (
     NOTHING_PREDICTED,
     QUERIES,
@@ -101,6 +103,14 @@ def order(
 def released(*given, **options):
     """A release that is made."""
     return run_command(order(*given, **options))
+
+
+def release_in(place):
+    """The folder of a release that is made in a folder, of the files that are written there."""
+    write_files(place)
+    with chdir(place):
+        released(epsilon=5, total=("40", "1e-6"))
+    return place / "out"
 
 
 def facts(out="out"):
@@ -450,6 +460,14 @@ def test_everyone_counts_once_where_a_person_is_named(epsilon, delta):
     assert "everyone counts once: b = 1" in Path("people/proof.html").read_text()
     assert "77 people" in Path("people/registry.yaml").read_text()
     assert "in a table of 77 people" in Path("people/review.html").read_text()
+
+
+def test_a_persons_column_is_told_by_the_name_that_the_schema_gives_it():
+    frame = pd.DataFrame({"name": [1, 1, 2, 3], "é": [0, 1, 1, 0], "b": [0, 0, 1, 1]})
+    frame.to_csv("t.csv", index=False)
+    write_json("s.json", {"columns": {"é": integer(0, 1), "b": integer(0, 1)}})
+    released("people", "--person=name", "--most-rows=2", "--person-columns=e\u0301")
+    assert facts("people")["protects"]["person_columns"] == ["é"]
 
 
 # Kills

@@ -6,7 +6,7 @@ import io
 import json
 import shutil
 import zipfile
-from contextlib import chdir, redirect_stdout
+from contextlib import redirect_stdout
 
 import pandas as pd
 import pytest
@@ -18,8 +18,7 @@ from dpcore.release.evidence.card import card_page
 from dpcore.release.ledger.signing import load_signing_key
 from pages._ui.ask import opened_release
 from pages._ui.session import owner, release_ledger
-from tests.cli.command_files import write_files
-from tests.cli.test_release import released
+from tests.cli.test_release import release_in
 from tests.pages.headless import (
     caption_text,
     close_tab,
@@ -47,11 +46,7 @@ def new_tab_without_ledger(monkeypatch):
 @module_fixture
 def folder(tmp_path_factory):
     """A release of the command line."""
-    place = tmp_path_factory.mktemp("releases")
-    write_files(place)
-    with chdir(place):
-        released(epsilon=5, total=("40", "1e-6"))
-    return place / "out"
+    return release_in(tmp_path_factory.mktemp("releases"))
 
 
 def packed(folder, **changed):

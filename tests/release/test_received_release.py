@@ -4,7 +4,6 @@ import io
 import os
 import shutil
 import zipfile
-from contextlib import chdir
 from functools import partial
 
 import pytest
@@ -12,18 +11,13 @@ import pytest
 from dpcore import InputError, read_json
 from dpcore.release import received_release
 from dpcore.release.received_release import copy_folder, receive_release, unpack_release
-from tests.cli.command_files import write_files
-from tests.cli.test_release import released
+from tests.cli.test_release import release_in
 from tests.small_problems import expect_error, module_fixture, parametrize
 
 
 @module_fixture
 def folder(tmp_path_factory):
-    place = tmp_path_factory.mktemp("releases")
-    write_files(place)
-    with chdir(place):
-        released(epsilon=5, total=("40", "1e-6"))
-    return place / "out"
+    return release_in(tmp_path_factory.mktemp("releases"))
 
 
 def packed(parts, method=zipfile.ZIP_DEFLATED):

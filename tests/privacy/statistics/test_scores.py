@@ -3,9 +3,9 @@
 import numpy as np
 
 from dpcore import Explicit, Marginals
-from dpcore.privacy.accounting import BoundedRange
-from dpcore.privacy.statistics import TableErrors
-from tests.privacy.enumerated_neighbours import curator_of
+from dpcore.privacy.accounting import BoundedRange, Pure
+from dpcore.privacy.statistics import AbsoluteErrors, TableErrors
+from tests.privacy.enumerated_neighbours import curator_of, mechanism_arguments
 from tests.small_problems import (
     approx,
     expect_error,
@@ -43,6 +43,21 @@ def test_one_record_moves_a_table_s_score_by_twice_its_weight():
     most = max(np.abs(score.value(step + 9) - score.value(np.full(4, 9.0))).max() for step in moved)
     far = max(np.abs(score.value(step) - score.value(np.zeros(4))).max() for step in moved)
     assert most <= far == 6.0 == score.sensitivity
+
+
+def test_what_rounding_may_add_to_a_score_widens_its_noise(asked, monkeypatch):
+    """By 2e where it adds e at the most to each of two neighbours' scores; here e is 5 rows."""
+    for kind in (TableErrors, AbsoluteErrors):
+        in_counts = kind.in_counts
+        monkeypatch.setattr(kind, "in_counts", lambda *given, f=in_counts: (f(*given)[0], 5.0))
+    rows = random_rows(CUBE, 50)
+    _, scale = mechanism_arguments(asked, "select", score(), BoundedRange(0.5), rows)
+    assert scale == approx(2 * (2 + 10) / 0.5, rel=1e-6)
+    batch = AbsoluteErrors(TABLES, np.arange(4), np.full(4, 0.1), 0.2)
+    curator_of(rows, Pure(0.5)).above_threshold(batch, Pure(0.5))
+    (_, threshold_scale), (_, error_scale) = asked[:2]
+    assert threshold_scale * 2.0**-20 == approx((1 + 10) * (1 + 2 ** (2 / 3)) / 0.5, rel=1e-6)
+    assert error_scale == approx(threshold_scale * 2 ** (1 / 3), rel=1e-6)
 
 
 WRONG = [

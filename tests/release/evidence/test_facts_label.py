@@ -2,7 +2,6 @@
 
 import copy
 import re
-from contextlib import chdir
 from html import unescape
 from pathlib import Path
 from xml.etree import ElementTree
@@ -16,8 +15,7 @@ from dpcore.release.evidence import facts_label
 from dpcore.release.evidence.card import LOOKED_AT_DATA_CAVEAT, PEEKED_CAVEAT, SEVERAL_ROWS_CAVEAT
 from dpcore.release.evidence.facts_label import label_svg, strength_words
 from dpcore.release.evidence.review import board_page
-from tests.cli.command_files import write_files
-from tests.cli.test_release import released
+from tests.cli.test_release import release_in
 from tests.small_problems import module_fixture, parametrize
 
 ASSETS = Path(__file__).parents[3] / "assets"
@@ -26,11 +24,7 @@ HOSTILE = '<script>alert("1")</script> \u202ename'
 
 @module_fixture
 def folder(tmp_path_factory):
-    place = tmp_path_factory.mktemp("releases")
-    write_files(place)
-    with chdir(place):
-        released(epsilon=5, total=("40", "1e-6"))
-    return place / "out"
+    return release_in(tmp_path_factory.mktemp("releases"))
 
 
 @module_fixture

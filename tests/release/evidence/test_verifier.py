@@ -17,7 +17,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dpcore import Budget, read_json
+from dpcore import Budget, PrivacyUnit, read_json
 from dpcore.privacy.accounting import (
     ACCOUNTANT_BY_NAME,
     ACCOUNTANTS,
@@ -29,7 +29,7 @@ from dpcore.privacy.accounting import (
     events_from_json,
 )
 from dpcore.privacy.accounting.events import events_to_json
-from dpcore.release.evidence import recount, registry, verifier
+from dpcore.release.evidence import content_checks, recount, registry, verifier
 from dpcore.release.evidence.card import card_page
 from dpcore.release.evidence.facts_label import label_svg
 from dpcore.release.evidence.review import board_page, review_page
@@ -288,6 +288,50 @@ def test_a_lie_that_its_owner_signs_is_named(made, folder, path, value, caught):
         assert found <= {"fields", *NEED_FACTS}
     else:
         assert found - {"documents"} == {*caught.split()}, "and the card may show another number"
+
+
+ONCE = PrivacyUnit("id", 3, counts_people=True)
+SEVERAL = PrivacyUnit("id", 3)
+PEOPLE_CLAIM = {
+    "unit": ONCE.protected_text,
+    "neighbours": ONCE.neighbours_text,
+    "records": 20,
+    "rows_per_person": 1,
+    "count": "people",
+    "row_limit": 3,
+    "row_totals": True,
+    "person_columns": ["a"],
+}
+PEOPLE_SCHEMA = {"a": {}, "rows": {"low": 1, "high": 3}}
+
+
+@parametrize(
+    "claim, columns",
+    [
+        ({"unit": SEVERAL.protected_text}, {}),
+        ({"unit": SEVERAL.protected_text, "neighbours": SEVERAL.neighbours_text}, {}),
+        (
+            {
+                "unit": SEVERAL.protected_text,
+                "neighbours": f"tables that differ in {SEVERAL.protected_text}, replaced by any "
+                "others, and have as many people; n is public, the number of rows is not",
+            },
+            {},
+        ),
+        ({"neighbours": SEVERAL.neighbours_text}, {}),
+        ({"count": None}, {}),
+        ({"row_limit": 2}, {"rows": {"low": 1, "high": 2}}),
+        ({"rows_per_person": 3}, {}),
+        ({"person_columns": ["b"]}, {}),
+        ({}, {"rows": {"low": 1, "high": 2}}),
+        ({}, {"rows": {"low": 0, "high": 3}}),
+        ({}, {"rows": {}}),
+    ],
+)
+def test_a_claim_that_everyone_counts_once_agrees_with_itself(claim, columns):
+    content_checks._check_unit(PEOPLE_CLAIM, PEOPLE_SCHEMA)
+    with pytest.raises(recount.WrongError):
+        content_checks._check_unit(PEOPLE_CLAIM | claim, PEOPLE_SCHEMA | columns)
 
 
 def test_an_account_linked_anew_shows_beside_an_earlier_folder_and_the_ledger(made, folder):
