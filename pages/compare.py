@@ -30,7 +30,7 @@ from pages._ui.session import (
     show_left_out_notice,
     visible_table,
 )
-from pages._ui.session.redraw import redraw_page
+from pages._ui.session.render_turns import redraw_page
 from pages._ui.session.stakeholder_wall import PREDICTED_FOR_ALL_ROWS_TEXT
 
 MAX_UNPROMPTED_SECONDS = 60.0  # seconds of runs on a public sample that begin without a press

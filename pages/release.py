@@ -16,7 +16,7 @@ from pages._ui.release import release_job as release_desk
 from pages._ui.release import release_panel, release_request, remembered_folders
 from pages._ui.session import is_public_table, owner, visible_table
 from pages._ui.session import release_ledger as shared_ledger
-from pages._ui.session.redraw import redraw_page
+from pages._ui.session.render_turns import redraw_page
 from pages._ui.session.schema_share import TRIAL_NOT_REUSED_TEXT
 from pages._ui.session.stakeholder_wall import ONLY_RELEASED_TEXT
 

@@ -2,7 +2,8 @@
 
 import pytest
 
-from tests.random_typist import Typist
+from tests.browser_actions import open_from_menu, wait_for_heading
+from tests.random_typist import CELLS, EDITOR, Typist
 
 SEED = 48
 EDITS = 12
@@ -21,3 +22,21 @@ def test_of_quick_edits_on_all_pages_the_last_of_each_control_is_in_force_shown_
         typist.checks("Data", "Explore", "Compare")
     except Exception as error:
         pytest.fail(f"{typist.words()}\n{error}")
+
+
+def test_an_edit_is_kept_where_the_page_is_left_at_once(page, server):
+    """Streamlit sends it 150 ms later: with the click the edit was lost, or the page came back."""
+    cell = CELLS[0]
+    typist = Typist(page, server, SEED)
+    typist.begins()
+    cell.type(page, "0 to 120")
+    open_from_menu(page, "Explore")
+    wait_for_heading(page, "Explore")
+    open_from_menu(page, "Data")
+    cell.shows(page, "0 to 120")
+    cell.opens(page)
+    page.locator(EDITOR).fill("0 to 121")
+    open_from_menu(page, "Explore")
+    wait_for_heading(page, "Explore")
+    open_from_menu(page, "Data")
+    cell.shows(page, "0 to 121")

@@ -13,7 +13,7 @@ def waiting_page():
     from streamlit.runtime.scriptrunner import get_script_run_ctx
     from streamlit.runtime.scriptrunner_utils.script_requests import RerunData
 
-    from pages._ui.session.redraw import redraw_page
+    from pages._ui.session.render_turns import redraw_page
 
     context = get_script_run_ctx()
     if "has_waited" not in st.session_state:

@@ -20,7 +20,7 @@ from dpcore.core.provenance import Provenance
 from ..session import address_link, stakeholder_wall, uploads
 from ..session.current_table import SAMPLES, is_uploaded_table_lost, server_label, visible_table
 from ..session.inert_text import escape_markdown, printable_text
-from ..session.redraw import redraw_page
+from ..session.render_turns import redraw_page
 from ..session.schema_share import REST_OF_BUDGET_TEXT
 from ..session.session import RELEASE_DESK, session
 from ..session.stakeholder_view import STAKEHOLDER_VIEW, is_stakeholder_view

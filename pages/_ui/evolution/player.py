@@ -29,7 +29,7 @@ from ..components import (
 )
 from ..components.frame import set_page_badge
 from ..jobs import PlannedRun, tab_job_group, wait_or_draw_progress
-from ..session.redraw import redraw_page
+from ..session.render_turns import redraw_page
 
 PE = ALGORITHMS["private_evolution"]
 DEFAULT_PRESET = "our defaults"

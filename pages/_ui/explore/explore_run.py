@@ -19,7 +19,7 @@ from ..jobs import JobGroup, PlannedRun, wait_or_draw_progress
 from ..jobs.job_watcher import POLL_SECONDS
 from ..jobs.public_runs import problem_digest
 from ..session import Table, render_turns, session
-from ..session.redraw import redraw_page
+from ..session.render_turns import redraw_page
 from .run_settings import RunSettings
 
 # seconds up to which a run is quick: its replays then use all workers, and are drawn together

@@ -16,7 +16,7 @@ from dpcore.evaluation.sweeps.worker_pool import RunJob, RunResult
 
 from ..components import draw_heading, draw_program, hide_in_stakeholder_view
 from ..session import Table, session
-from ..session.redraw import redraw_page
+from ..session.render_turns import redraw_page
 from .run_settings import RunSettings
 
 RMSE_RATIO_LABEL = "root mean square error ÷ least of any unbiased method"

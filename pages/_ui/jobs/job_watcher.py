@@ -12,7 +12,7 @@ from dpcore.core.job import Job
 
 from ..components import inline_container
 from ..session import render_turns
-from ..session.redraw import redraw_page
+from ..session.render_turns import redraw_page
 from ..session.stakeholder_wall import failure_reason
 from .job_group import JobGroup
 

@@ -21,7 +21,7 @@ from ..session import (
     whole_table,
 )
 from ..session.current_table import set_current_table
-from ..session.redraw import redraw_page
+from ..session.render_turns import redraw_page
 from ..session.session import SCHEMA_CHANGE, TABLE_UPLOAD
 from ..session.stakeholder_wall import failure_reason
 from .job_watcher import wait_or_draw_progress

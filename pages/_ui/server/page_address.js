@@ -1,12 +1,40 @@
 // The state that is seen is the state that is meant.
 {
+  // An edit in a table is sent a moment after it was made (Streamlit waits 150 ms for more). Leaving the page before
+  // would lose the edit: so a click on a link right after an edit is made once more when the edit has been sent.
+  const EDIT_MILLISECONDS = 250;
+  const EDITORS = '[data-testid="stDataFrame"], #portal';
+  let lastEdit = -Infinity;
+  const noteEdit = (event) => {
+    if (event.target.closest?.(EDITORS) || document.querySelector("#portal textarea, #portal input")) lastEdit = event.timeStamp;
+  };
+  addEventListener("keydown", noteEdit, true);
+  addEventListener("pointerdown", noteEdit, true);
+  addEventListener("click", (event) => {
+    const link = event.target.closest?.('a[data-testid$="Link"]');
+    const isEditUnsent = event.timeStamp - lastEdit < EDIT_MILLISECONDS;
+    if (!link || !isEditUnsent || event.ctrlKey || event.metaKey || event.shiftKey) return;
+    event.preventDefault();
+    event.stopImmediatePropagation();
+    setTimeout(() => link.click(), EDIT_MILLISECONDS);
+  }, true);
+
+  // What is sent while a click or a step Back is served, a hand asked for; all else a timer did.
+  let isByHand = false;
+  const noteHand = () => {
+    isByHand = true;
+    setTimeout(() => { isByHand = false; });
+  };
+  addEventListener("click", noteHand, true);
+  addEventListener("popstate", noteHand, true);
+
   // Before every message the server is told what the address says: Streamlit itself leaves out on the way to another
   // page what no widget has asked for yet.
   const send = WebSocket.prototype.send;
   WebSocket.prototype.send = function (data) {
     const here = new URLSearchParams(location.search);
     for (const name of [...here.keys()]) if (name === "lesson" || name.startsWith("or-")) here.delete(name);
-    send.call(this, `?${here}`);
+    send.call(this, `${isByHand ? "by-hand" : ""}?${here}`);
     send.call(this, data);
   };
 

@@ -15,12 +15,10 @@ from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
 import streamlit as st
-from google.protobuf.message import DecodeError
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.middleware import Middleware
 from starlette.responses import PlainTextResponse, RedirectResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
-from streamlit.proto.BackMsg_pb2 import BackMsg
 from streamlit.runtime import memory_media_file_storage
 from streamlit.runtime.pages_manager import PagesManager
 from streamlit.runtime.scriptrunner import get_script_run_ctx
@@ -29,6 +27,7 @@ from ..jobs.shared_pool import worker_pool
 from ..session import owner, render_turns, uploads
 from . import connection_check, demo, log_privacy, page_address
 from .frame_ancestors import frame_headers
+from .tab_messages import TabMessages
 
 # sizes of other people's tables; driving the pages by program
 CLOSED_PATHS = (
@@ -102,7 +101,7 @@ class RequestGuard:
             await send({"type": "websocket.close", "code": TRY_LATER_CODE})
             return
         _mark_framed_tab(scope)
-        await self.app(scope, _filter_messages(receive), send)
+        await self.app(scope, TabMessages(receive).receive, send)
 
 
 def _mark_framed_tab(scope: Scope) -> None:
@@ -146,41 +145,6 @@ def _is_allowed_origin(scope: Scope) -> bool:
         f"{urlsplit(origin).scheme}://{host}"  # settled here, so that Streamlit need not look it up
     )
     return True
-
-
-def _filter_messages(receive: Receive) -> Receive:
-    """Return a tab's messages without the one that clears every tab's caches.
-
-    That one would also stop everybody's runs. Before each message the browser says in a text, which
-    Streamlit does not use, what its address says: what is asked for is asked for with these
-    settings.
-    """
-    page_query = ""
-
-    async def receive_without_cache_clears() -> Message:
-        nonlocal page_query
-        message = await receive()
-        while message.get("text") is not None:
-            page_query = message["text"]
-            message = await receive()
-        data = message.get("bytes")
-        if data is None:
-            return message
-        browser_message = BackMsg()
-        with contextlib.suppress(DecodeError):  # what cannot be read is Streamlit's to refuse
-            browser_message.ParseFromString(data)
-        if browser_message.WhichOneof("type") == "clear_cache":
-            browser_message = BackMsg(app_heartbeat=True)
-        elif browser_message.WhichOneof("type") == "rerun_script":
-            rerun_request = browser_message.rerun_script
-            rerun_request.query_string = page_address.complete_query(
-                rerun_request.query_string, page_query
-            )
-        else:
-            return message
-        return {**message, "bytes": browser_message.SerializeToString()}
-
-    return receive_without_cache_clears
 
 
 def _unguessable_file_id(data: bytes, mimetype: str, filename: str | None = None) -> str:

@@ -1,14 +1,16 @@
-"""Turns for drawing pages: concurrent threads in one interpreter only slow each other down.
+"""When a page is drawn: in turns, and anew without taking back another page that was asked for.
 
-Each page finishes early instead of all at the end, a click that was overtaken by another costs
-nothing while it waits, and the thread that answers the network is not starved.
+Concurrent threads in one interpreter only slow each other down. In turns each page finishes early
+instead of all at the end, a click that was overtaken by another costs nothing while it waits, and
+the thread that answers the network is not starved.
 """
 
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, NoReturn
 
+import streamlit as st
 from streamlit.runtime.scriptrunner import script_runner
 
 MAX_CONCURRENT_RENDERS = 3  # pages drawn at a time
@@ -48,6 +50,17 @@ def yield_slot() -> Iterator[None]:
         yield
     finally:
         _thread_state.held = _free_slots.acquire(timeout=MAX_WAIT_SECONDS)
+
+
+def redraw_page() -> NoReturn:
+    """Draw the page anew, unless another run was asked for meanwhile, such as that of a new page.
+
+    Of two requests Streamlit serves the later one, and a redraw asks for the page it is called on:
+    a click on the menu while a page waited was lost. So an element comes first, at which a run ends
+    where another waits.
+    """
+    st.empty()
+    st.rerun()
 
 
 def install() -> None:
