@@ -31,4 +31,4 @@ def test_what_was_asked_for_while_a_page_waited_is_drawn_next():
 def test_pages_are_drawn_anew_by_nothing_else():
     texts = {path: path.read_text() for path in (ROOT / "pages").rglob("*.py")}
     callers = {path.name for path, text in texts.items() if re.search(r"\bst\.rerun\(", text)}
-    assert callers == {"redraw.py"}
+    assert callers == {"render_turns.py"}
