@@ -49,8 +49,8 @@ FEATURE_SCALE_TEXT = (
     "A row's score is the sum of these values, each times its feature, and the last one times 1, "
     "divided by the square root of one more than the number of feature columns. A feature of "
     "numbers is -1 at its lowest public value and 1 at its highest, a column of two values -1 or "
-    "1, and any other value of a column 0 or 1. Where one of two values is predicted, a score above "
-    "0 means the second."
+    "1, and any other value of a column 0 or 1. Where one of two values is predicted, a score "
+    "above 0 means the second."
 )
 
 
