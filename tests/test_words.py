@@ -99,7 +99,7 @@ def spoken(source):
     found = {path: texts_of(path, text) for path, text in source.texts.items()}
     for name in COMMANDS:
         found[f"the help of {name}"] = [
-            ast.get_docstring(source.module(f"cli.commands.{name}")) or ""
+            ast.get_docstring(source.module(f"cli.commands.{name.replace('-', '_')}")) or ""
         ]
     return found
 

@@ -144,6 +144,9 @@ def ledger_arguments(*, required: bool) -> list[ArgumentSpec]:
     ]
 
 
+REASON_ARGUMENT = argument(
+    "--reason", "TEXT", "why a schema is used that was filled in from the data", default=""
+)
 RUN_JSON_ARGUMENT = argument("--json", "out.json", "write the run, or with --repeat a list of runs")
 RUN_ARGUMENTS = (seed_argument(), repeat_argument(), RUN_JSON_ARGUMENT)
 PERSON_ARGUMENTS = (

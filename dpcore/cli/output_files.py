@@ -10,14 +10,14 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any, TextIO
 
-from .. import Budget, InputError
+from .. import Budget, InputError, PrivacyUnit
 from ..algorithms.schema_measurement.hidden_rows import NEARLY_ALL_HIDDEN_ADVICE, HiddenRows
 from ..core.errors import escape_control_chars, format_one_line
+from ..core.numbers import format_short_number
 from ..core.types import Json
 from ..privacy.accounting import budget_warnings
 from ..release.ledger.chain import is_new_ledger
 from ..release.ledger.drafts import tidy_stopped_releases
-from .arguments import privacy_unit_of
 
 
 def check_writable(*paths: str | None) -> None:
@@ -148,8 +148,8 @@ class ProgressLine:
             print("\r" + " " * 78 + "\r", end="", file=sys.stderr, flush=True)
 
 
-def ledger_request_fields(args: Namespace) -> Json:
-    """Return the fields of a `BudgetRequest` that say whose budget is used.
+def ledger_request_fields(args: Namespace, unit: PrivacyUnit) -> Json:
+    """Return the fields of a `BudgetRequest` that say whose budget is used, to protect a unit.
 
     InputError for a ledger that cannot serve it.
     """
@@ -169,5 +169,26 @@ def ledger_request_fields(args: Namespace) -> Json:
         "dataset": name,
         "new_version": args.new_version,
         "total": total,
-        "unit": privacy_unit_of(args),
+        "unit": unit,
     }
+
+
+def print_promise(number: int, facts: Json, budget: Budget, folder_name: str) -> None:
+    """Print what a release promises and has used, from the facts in its release.json.
+
+    `number` is its number among those of its data set.
+    """
+    dataset = facts["dataset"]
+    folder = escape_control_chars(folder_name)
+    print(f"release {number} of {dataset['name']!r}, version {dataset['version']}: {folder}")
+    print(
+        f"promise: epsilon={budget.epsilon:g} delta={format_short_number(budget.delta)} "
+        f"({facts['promise']['accounting']})"
+    )
+    spent = dataset["spent"]
+    total = dataset["total"]
+    print(
+        f"all releases: epsilon={spent['epsilon']:.6g} of {total['epsilon']:g} at "
+        f"delta={format_short_number(total['delta'])}"
+    )
+    print(f"noise: {facts['made_by']['noise']}")

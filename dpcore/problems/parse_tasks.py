@@ -45,6 +45,13 @@ HUBER_WIDTH_SHARE = 0.1  # default width of the Huber loss, as a share of the ta
 # largest multiple of the radius suggested by the bounds; beyond it rounding hides a step's effect
 MAX_RADIUS_SCALE = 1e6
 INTERCEPT_NAME = "(intercept)"
+FEATURE_SCALE_TEXT = (
+    "A row's score is the sum of these values, each times its feature, and the last one times 1, "
+    "divided by the square root of one more than the number of feature columns. A feature of "
+    "numbers is -1 at its lowest public value and 1 at its highest, a column of two values -1 or "
+    "1, and any other value of a column 0 or 1. Where one of two values is predicted, a score "
+    "above 0 means the second."
+)
 
 
 @value_object
@@ -105,6 +112,7 @@ def read_task(
     radius: float | None = None,
     region: str = "ball",
     group: int = 1,
+    any_rows: bool = False,
 ) -> tuple[RiskMinimisation, Rows]:
     """Return the problem that `text` describes, and the rows as grouped numbers.
 
@@ -113,7 +121,9 @@ def read_task(
     times √d for a regression, and 10 for a classifier; for a mean K is the box of the columns'
     bounds. Raises InputError for a text that is not understood, a column that does not fit, one
     class only, a feature that is the same in every row, a value outside its public bounds, and R ≤
-    0.
+    0. With `any_rows` rows of one class, or with the same feature in every row, are read like any
+    others: whether a private release is refused must not follow from its rows. What it refuses
+    instead follows from the schema (`require_releasable_task`).
 
     >>> sample = samples.census(1000)
     >>> read_task("logistic:sex:age,hours", sample.domain, sample.frame)[0].names
@@ -126,6 +136,8 @@ def read_task(
         check_radius(radius)
     require_two_rows(len(frame))
     task = _parse_task_parts(text, kind, parts, domain)
+    if not any_rows:
+        _require_variation(task, frame)
     region_choice = _RegionChoice(region, radius)
     if kind == "mean":
         data = _read_mean(task, frame, region_choice)
@@ -167,7 +179,9 @@ def _read_mean(task: _TaskText, frame: pd.DataFrame, region_choice: _RegionChoic
     middles, halves = np.array([_middle_and_half_range(column) for column in task.columns]).T
     low = middles - halves
     high = middles + halves
-    values = np.column_stack([_column_numbers(column, frame) for column in task.columns])
+    values = np.column_stack(
+        [_column_numbers(column, _column_cells(frame, column)) for column in task.columns]
+    )
     loss = SquaredDistance(tuple(low.tolist()), tuple(high.tolist()))
     if region_choice.radius is None and region_choice.form != "space":
         K = Box(low, high)
@@ -191,7 +205,7 @@ def _read_target(task: _TaskText, frame: pd.DataFrame, region_choice: _RegionCho
         half = CLASSIFIER_RADIUS
     else:
         middle, half = _middle_and_half_range(column)
-        b = _column_numbers(column, frame)
+        b = _column_numbers(column, _column_cells(frame, column))
         loss = _regression_loss(task, half)
     if not task.features:
         K = region_choice.about(np.array([middle]), half)
@@ -227,6 +241,79 @@ def task_text(
     return f"{kind}:{join_column_names(parts, ':')}"
 
 
+def task_columns(text: str, domain: Domain) -> Texts:
+    """Return the names of the columns that a task reads, in the schema's order.
+
+    Raises InputError for a text that is not understood.
+    """
+    kind, parts = _split_task_text(text)
+    task = _parse_task_parts(text, kind, parts, domain)
+    column_names = {column.name for column in (*task.columns, *task.features)}
+    return tuple(name for name in domain.names if name in column_names)
+
+
+def require_releasable_task(text: str, domain: Domain) -> None:
+    """Raise InputError for a task that the schema does not allow to be released.
+
+    The schema has to give every row a number wherever the task needs one, so that no table that
+    fits the schema is refused. A day is no number that can be printed as it was drawn.
+    """
+    kind, parts = _split_task_text(text)
+    task = _parse_task_parts(text, kind, parts, domain)
+    number_columns = () if task.is_classifier else task.columns
+    for column in number_columns:
+        _middle_and_half_range(column)
+        if column.missing == "category":
+            raise InputError(
+                f"column {column.name!r} may have missing values, which are no numbers to learn "
+                'from; set its missing to "refuse" in the schema if none is missing'
+            )
+        if column.is_date:
+            raise InputError(
+                f"column {column.name!r} holds dates, which are not released as a number; use a "
+                "column of years"
+            )
+
+
+def describe_task(text: str) -> str:
+    """Return what a task learns in everyday words.
+
+    >>> describe_task("quantile:age:0.5"), describe_task("logistic:sex:age,hours")
+    ('the median of age', 'a prediction of sex from age, hours (logistic)')
+    """
+    kind, (target, *remaining) = _split_task_text(text)
+    level_text = remaining.pop(0) if kind == "quantile" and remaining else "0.5"
+    if kind == "mean":
+        return f"the mean of {', '.join(split_column_names(target))}"
+    if remaining:
+        features = ", ".join(split_column_names(remaining[0]))
+        return f"a prediction of {target} from {features} ({kind})"
+    level = parse_number(level_text, "quantile", float)
+    return f"the median of {target}" if level == 0.5 else f"the {level:g} quantile of {target}"
+
+
+def _require_variation(task: _TaskText, frame: pd.DataFrame) -> None:
+    """Raise InputError for rows of one class, or a feature that is the same in every row."""
+    if task.is_classifier:
+        (column,) = task.columns
+        _require_two_values(column)
+        codes = column.encode(_column_cells(frame, column))
+        if codes.min() == codes.max():
+            label = column.labels[int(codes[0])]
+            raise InputError(f"column {column.name!r} holds one class only, {label!r}")
+    for column in task.features:
+        cells = _column_cells(frame, column)
+        numbers = (
+            column.encode(cells)
+            if column.values or column.missing == "category"
+            else _column_numbers(column, cells)
+        )
+        if numbers.min() == numbers.max():
+            raise InputError(
+                f"feature {column.name!r} is constant: the same value in every row; leave it out"
+            )
+
+
 def _split_task_text(text: str) -> tuple[str, list[str]]:
     kind, _, arguments = text.partition(":")
     parts = next(csv.reader([arguments], delimiter=":"), [])
@@ -251,12 +338,12 @@ def _column_cells(frame: pd.DataFrame, column: Column) -> pd.Series:
     return Domain((column,)).cells_by_column(frame)[0][1]
 
 
-def _column_numbers(column: Column, frame: pd.DataFrame) -> Array:
+def _column_numbers(column: Column, cells: pd.Series) -> Array:
     """Return the numbers (n,) of a column, within its public bounds.
 
     Raises InputError if one is missing.
     """
-    numbers = column.read_numbers(_column_cells(frame, column))
+    numbers = column.read_numbers(cells)
     missing_count = int(np.isnan(numbers).sum())
     if missing_count:
         raise InputError(
@@ -276,16 +363,16 @@ def _middle_and_half_range(column: Column) -> tuple[float, float]:
 
 def _class_labels(column: Column, cells: pd.Series) -> Array:
     """Return the labels ±1 (n,) of a two-valued column: +1 for its second value."""
+    _require_two_values(column)
+    return column.encode(cells) * 2.0 - 1.0
+
+
+def _require_two_values(column: Column) -> None:
+    """Raise InputError for a column that cannot be a classifier's target."""
     if column.size != 2:
         raise InputError(
             f"column {column.name!r} has {column.size} values; a classifier's target needs two"
         )
-    codes = column.encode(cells)
-    if codes.min() == codes.max():
-        raise InputError(
-            f"column {column.name!r} holds one class only, {column.labels[int(codes[0])]!r}"
-        )
-    return codes * 2.0 - 1.0
 
 
 def _feature_matrix(columns: tuple[Column, ...], frame: pd.DataFrame) -> tuple[Array, Texts]:
@@ -299,7 +386,6 @@ def _feature_matrix(columns: tuple[Column, ...], frame: pd.DataFrame) -> tuple[A
         cells = _column_cells(frame, column)
         if column.values or column.missing == "category":
             codes = column.encode(cells)
-            is_constant = codes.min() == codes.max()
             labels = column.labels
             if column.size == 2:
                 blocks.append(codes[:, None] * 2.0 - 1.0)
@@ -309,14 +395,9 @@ def _feature_matrix(columns: tuple[Column, ...], frame: pd.DataFrame) -> tuple[A
                 names += [f"{column.name} = {label}" for label in labels[1:]]
         else:
             middle, half = _middle_and_half_range(column)
-            numbers = (_column_numbers(column, frame) - middle) / half
-            is_constant = numbers.min() == numbers.max()
+            numbers = (_column_numbers(column, cells) - middle) / half
             blocks.append(np.clip(numbers, -1, 1)[:, None])
             names.append(column.name)
-        if is_constant:
-            raise InputError(
-                f"feature {column.name!r} is constant: the same value in every row; leave it out"
-            )
     blocks.append(np.ones((len(frame), 1)))
     return np.hstack(blocks) / math.sqrt(len(columns) + 1), (*names, INTERCEPT_NAME)
 

@@ -7,14 +7,14 @@ import pandas as pd
 
 from ..core.errors import BudgetError, InputError
 from ..core.types import ProgressCallback, frozen, ignore_progress
-from ..models.releases import Release, UnbiasedAnswers
+from ..models.releases import Release, ReleasedParameter, UnbiasedAnswers
 from ..privacy import entropy
 from ..privacy.accounting import Plan
 from ..privacy.curators.curator import Curator
 from ..privacy.curators.curator_of_problem import make_curator
 from ..privacy.noisy_answers import NoisyAnswers
 from .ledger.noise_key import NoiseKey
-from .preparation import PreparedRelease
+from .preparation import Prepared, PreparedLearning, PreparedRelease
 
 FLOAT_NOISE_TEXT = (
     "floating-point noise ({}); the proof is about real numbers, and the rounding "
@@ -45,9 +45,47 @@ def draw_release(
     No generator can be guessed from what it drew; with the same key the very same is drawn again.
     Raises BudgetError where the algorithm did not keep to its plan.
     """
+    release, curator = _run_plan(ready, key, progress)
+    noise_words = _noise_text(curator)
+    rows = None
+    if ready.schema_measurement is not None:
+        noise_words += f"; that of the schema: {_schema_noise_text(ready.schema_measurement.plan)}"
+    try:
+        rows = release.sample(ready.request.rows or ready.problem.n, key.generator("rows"))
+    except InputError:
+        if not isinstance(release, UnbiasedAnswers):
+            raise
+    return DrawnRelease(release, rows, curator.measured_answers, noise_words)
+
+
+def draw_parameter(
+    ready: PreparedLearning, key: NoiseKey, progress: ProgressCallback = ignore_progress
+) -> tuple[ReleasedParameter, str]:
+    """Draw what is learned, once it was charged; return it, and in words how it was drawn.
+
+    Raises BudgetError where anything was drawn with rounding; all else as `draw_release`.
+    """
+    release, curator = _run_plan(ready, key, progress)
+    exact_counts = curator.exact_draw_counts
+    if len(curator.budget_meter.events) != exact_counts.total():
+        raise BudgetError("what is learned was drawn in floating point; nothing leaves")
+    if not isinstance(release, ReleasedParameter):
+        raise InputError("the algorithm learned no numbers")
+    noise_words = EXACT_NOISE_TEXT.format(
+        " and ".join(sorted(exact_counts)), "a public grid", entropy.GENERATOR_NAME
+    )
+    return release, noise_words
+
+
+def _run_plan(
+    ready: Prepared, key: NoiseKey, progress: ProgressCallback
+) -> tuple[Release, Curator]:
+    """Return what an algorithm releases, and the curator that it asked.
+
+    Raises BudgetError where the algorithm did not keep to its plan, or noise was rounded at δ = 0.
+    """
     noise_rng = key.generator("noise")
     choice_rng = key.generator("choices")
-    row_rng = key.generator("rows")
     problem = ready.problem
     plan = ready.plan
     algorithm = ready.request.algorithm
@@ -70,16 +108,7 @@ def draw_release(
         and len(curator.budget_meter.events) > curator.exact_draw_counts.total()
     ):
         raise BudgetError("noise in floating point keeps no promise at delta=0; nothing leaves")
-    noise_words = _noise_text(curator)
-    rows = None
-    if ready.schema_measurement is not None:
-        noise_words += f"; that of the schema: {_schema_noise_text(ready.schema_measurement.plan)}"
-    try:
-        rows = release.sample(ready.request.rows or problem.n, row_rng)
-    except InputError:
-        if not isinstance(release, UnbiasedAnswers):
-            raise
-    return DrawnRelease(release, rows, curator.measured_answers, noise_words)
+    return release, curator
 
 
 def _noise_text(curator: Curator) -> str:

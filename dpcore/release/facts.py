@@ -15,13 +15,13 @@ from ..schema.domain import Domain
 from ..schema.schema_json import domain_to_json
 from .data_set import Reservation
 from .evidence.origin_words import EARLIER_RELEASE, THIS_RELEASE, describe_bounds
-from .preparation import PreparedRelease, to_json_value
+from .preparation import Prepared, PreparedLearning, to_json_value
 from .provenance import ColumnOrigin, column_origins
-from .request import ReleaseRequest
+from .request import LearningRequest, ReleaseRequest
 
 
 def release_facts(
-    ready: PreparedRelease,
+    ready: Prepared,
     reservation: Reservation,
     noise: str,
     account_entry: Json,
@@ -36,8 +36,8 @@ def release_facts(
     """
     findings = _findings(ready)
     measured_names = [finding.column.name for finding in findings]
-    origins = column_origins(ready.problem.domain, measured_names, earlier_entries)
-    schema = _claimed_schema(ready.problem.domain, origins)
+    origins = column_origins(ready.domain, measured_names, earlier_entries)
+    schema = _claimed_schema(ready.domain, origins)
     provenance = [origin.to_json() for origin in origins]
     return {
         "format": 1,
@@ -59,7 +59,7 @@ def release_facts(
     }
 
 
-def _findings(ready: PreparedRelease) -> Sequence[ColumnFindings]:
+def _findings(ready: Prepared) -> Sequence[ColumnFindings]:
     """Return what a release measured of its columns; nothing where its schema was public."""
     measurement = ready.schema_measurement
     if measurement is None or measurement.result is None:
@@ -98,12 +98,14 @@ def _ledger_facts(reservation: Reservation, link: str) -> Json:
     }
 
 
-def _query_facts(ready: PreparedRelease) -> Json:
-    """Return what queries were asked for, as texts, and how many they are."""
-    return {"asked": list(ready.request.query_texts), "count": ready.problem.workload.m}
+def _query_facts(ready: Prepared) -> Json:
+    """Return what was asked for, as texts, and how many numbers answer it."""
+    is_learning = isinstance(ready, PreparedLearning)
+    count = ready.problem.d if is_learning else ready.problem.workload.m
+    return {"asked": list(ready.request.query_texts), "count": count}
 
 
-def _protection_facts(ready: PreparedRelease) -> Json:
+def _protection_facts(ready: Prepared) -> Json:
     """Return who is protected, among how many rows, and how many of them may be one person's.
 
     Where people count, "records" is their number, of which one is one person, and "row_limit" the
@@ -121,7 +123,7 @@ def _protection_facts(ready: PreparedRelease) -> Json:
         facts |= {"count": "people", "row_limit": unit.most_rows}
     if unit.row_totals:
         facts["row_totals"] = True
-    names = ready.problem.domain.names
+    names = ready.domain.names
     positions = {i for column in unit.person_columns for i in positions_of_name(column, names)}
     if positions:
         facts["person_columns"] = [names[i] for i in sorted(positions)]
@@ -150,7 +152,7 @@ def _dataset_facts(reservation: Reservation) -> Json:
     }
 
 
-def _promise_facts(ready: PreparedRelease) -> Json:
+def _promise_facts(ready: Prepared) -> Json:
     """Return the promise of a release and the events that it is recomputed from."""
     accountant = ready.plan.accountant
     planned_events = events_of_plan(ready.plan)
@@ -168,7 +170,7 @@ def _promise_facts(ready: PreparedRelease) -> Json:
     }
 
 
-def _algorithm_facts(request: ReleaseRequest, noise: str) -> Json:
+def _algorithm_facts(request: ReleaseRequest | LearningRequest, noise: str) -> Json:
     """Return the algorithm of a release, where it starts, and how its noise was drawn."""
     return {
         "algorithm": registered_name(request.algorithm),

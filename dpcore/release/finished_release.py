@@ -69,6 +69,12 @@ def read_finished_release(files: Mapping[str, FileSource], name: str) -> Finishe
     """
     facts = read_json(files[FACTS_FILE], _file_label(name, FACTS_FILE))
     with _release_errors(name, FACTS_FILE):
+        if "learned" in facts:
+            numbers = (f"{n['name']} = {n['value']:.6g}" for n in facts["learned"]["answers"])
+            raise InputError(
+                f"this release holds what was learned, {', '.join(numbers)}; it answers no "
+                "questions. Its card.html says how it was made"
+            )
         domain = domain_from_json(facts["schema"])
         if not 1 <= independent_row_count(facts["protects"]) <= MAX_ROWS:
             raise InputError("it protects no rows, or more than there can be")

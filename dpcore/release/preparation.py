@@ -15,6 +15,7 @@ import pandas as pd
 from ..accuracy.work_forecast import forecast_affordable_run
 from ..algorithms import registered_name
 from ..algorithms.algorithm import make_plan
+from ..algorithms.risk.exponential_samplers import OneDraw
 from ..algorithms.schema_measurement.measure_columns import (
     MeasuredSchema,
     measure_schema,
@@ -43,18 +44,23 @@ from ..privacy.accounting import (
 )
 from ..privacy.curators.column_curator import ColumnCurator
 from ..privacy.curators.curator import require_single_rows
-from ..problems import ColumnMeasurement, QueryRelease
+from ..problems import ColumnMeasurement, QueryRelease, RiskMinimisation
+from ..problems.parse_tasks import read_task
 from ..queries import Workload
 from ..schema.column_texts import ColumnTexts
 from ..schema.domain import Domain, Rows
 from ..schema.partial_schema import PartialSchema
 from .data_set import Reservation
 from .ledger.ledger_store import LedgerStore
-from .request import ReleaseRequest
+from .request import LearningRequest, ReleaseRequest
 
 WorkloadForDomain = Callable[[Domain], Workload]
 EXACT_NOISE_REASON = (
     "noise without rounding, so that no last digit reveals more than the budget allows"
+)
+EXACT_LEARNERS_TEXT = (
+    "a release draws what it learns without rounding: choose rank_exponential for a quantile, or "
+    "exponential with delta=0 for means, or for a prediction of at most two coefficients"
 )
 
 
@@ -107,6 +113,11 @@ class PreparedRelease:
     schema_measurement: SchemaMeasurement | None = None
 
     @property
+    def domain(self) -> Domain:
+        """The schema of the released columns."""
+        return self.problem.domain
+
+    @property
     def composed_plan(self) -> ComposedPlan | None:
         """The plans of the schema and of the algorithm, within one budget; None without the first.
 
@@ -127,16 +138,7 @@ class PreparedRelease:
         See `LedgerStore.reserve`. `extra_settings` is kept in the ledger with the settings: the key
         that signs it, and where it is written.
         """
-        request = self.request
-        settings = {c.name: to_json_value(c.value) for c in self.plan.settings}
-        return store.reserve(
-            request,
-            self.events,
-            algorithm=registered_name(request.algorithm),
-            settings={**settings, "asked": list(request.query_texts), **extra_settings},
-            reason=request.reason,
-            preview=preview,
-        )
+        return _reserve_events(self, store, extra_settings, preview=preview)
 
     def with_measured_schema(
         self, measurement: SchemaMeasurement, measured_schema: MeasuredSchema
@@ -157,6 +159,52 @@ class PreparedRelease:
         return PreparedRelease(
             request, problem, rows, plan, self.events, replace(measurement, result=measured_schema)
         )
+
+
+@frozen
+class PreparedLearning:
+    """A request to release what is learned, checked and planned; nothing is drawn or charged.
+
+    `events` are all that it may ever spend: one draw.
+    """
+
+    request: LearningRequest
+    problem: RiskMinimisation
+    rows: Rows
+    plan: Plan
+    events: EventCounts
+    schema_measurement = None  # its schema is always known before
+    composed_plan = None
+
+    @property
+    def domain(self) -> Domain:
+        """The schema of the columns that are learned from."""
+        return self.request.domain
+
+    def reserve(
+        self, store: LedgerStore, *, preview: bool = False, **extra_settings: str
+    ) -> Reservation:
+        """Charge the release in the ledger; as `PreparedRelease.reserve`."""
+        return _reserve_events(self, store, extra_settings, preview=preview)
+
+
+Prepared = PreparedRelease | PreparedLearning
+
+
+def _reserve_events(
+    ready: Prepared, store: LedgerStore, extra_settings: dict[str, str], *, preview: bool
+) -> Reservation:
+    """Charge all events of a prepared release in the ledger, or show what would be charged."""
+    request = ready.request
+    settings = {c.name: to_json_value(c.value) for c in ready.plan.settings}
+    return store.reserve(
+        request,
+        ready.events,
+        algorithm=registered_name(request.algorithm),
+        settings={**settings, "asked": list(request.query_texts), **extra_settings},
+        reason=request.reason,
+        preview=preview,
+    )
 
 
 @frozen
@@ -209,12 +257,43 @@ def prepare_release(
         plan = with_exact_noise(plan)
     request.check_exact_noise(plan.exact)
     if plan.exact:
-        plan = replace(
-            plan, settings=(*plan.settings, Setting("noise", "exact", EXACT_NOISE_REASON))
-        )
+        plan = _with_noise_setting(plan)
     require_single_rows(rows, plan)
     return PreparedRelease(
         request, problem, rows, plan, worst_case_events(plan, request.algorithm.adaptive)
+    )
+
+
+def _with_noise_setting(plan: Plan) -> Plan:
+    """Return a plan with exact noise that says so among its settings."""
+    return replace(plan, settings=(*plan.settings, Setting("noise", "exact", EXACT_NOISE_REASON)))
+
+
+def prepare_learning(request: LearningRequest) -> PreparedLearning:
+    """Prepare the release of what is learned: read its rows and make its plan.
+
+    Rows that the schema refuses raise InputError here, as in `prepare_release`; all others are
+    learned from. Raises InputError for an algorithm that does not draw without rounding: last
+    digits that are computed from rows would be outside the promise, and nothing pays for them.
+    """
+    algorithm = request.algorithm
+    if not isinstance(algorithm, OneDraw):
+        raise InputError(f"{registered_name(algorithm)} rounds its noise; {EXACT_LEARNERS_TEXT}")
+    domain = request.domain
+    problem, rows = read_task(
+        request.task,
+        domain,
+        request.unit.bound_contributions(request.table, domain.names),
+        radius=request.radius,
+        group=request.unit.group,
+        any_rows=True,
+    )
+    plan = make_plan(algorithm, problem, replace(request.budget, additive=True))
+    if not algorithm.draws_without_rounding(plan):
+        raise InputError(f"{registered_name(algorithm)} rounds its noise; {EXACT_LEARNERS_TEXT}")
+    plan = _with_noise_setting(replace(plan, exact=True))
+    return PreparedLearning(
+        request, problem, rows, plan, worst_case_events(plan, algorithm.adaptive)
     )
 
 

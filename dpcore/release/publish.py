@@ -21,7 +21,7 @@ from .attempt import (
     retryable_error,
 )
 from .data_set import Reservation
-from .draw import draw_release
+from .draw import draw_parameter, draw_release
 from .ledger.drafts import (
     check_release_folder,
     finished_release_note,
@@ -32,14 +32,14 @@ from .ledger.drafts import (
 )
 from .ledger.ledger_store import LedgerStore
 from .ledger.signing import load_signing_key
-from .preparation import PreparedRelease
+from .preparation import Prepared, PreparedLearning
 from .provenance import measured_columns_note
-from .release_files import try_write_schema, write_release_files
+from .release_files import try_write_schema, write_learning_files, write_release_files
 from .release_identity import release_digest, unkeyed_rows_digest
 
 
 def publish_release(
-    ready: PreparedRelease,
+    ready: Prepared,
     store: LedgerStore,
     folder: Path,
     progress: ProgressCallback = ignore_progress,
@@ -99,7 +99,7 @@ def publish_release(
 
 
 def _draw_and_write(
-    ready: PreparedRelease,
+    ready: Prepared,
     current_attempt: Attempt,
     reservation: Reservation,
     draft_folder: Path,
@@ -112,6 +112,18 @@ def _draw_and_write(
     """
     account = current_attempt.store.account(reservation.number)
     measuring_entries = current_attempt.store.measuring_entries(reservation.number)
+    if isinstance(ready, PreparedLearning):
+        parameter, noise = draw_parameter(ready, current_attempt.noise_key, progress)
+        facts = write_learning_files(
+            draft_folder,
+            ready,
+            reservation,
+            parameter,
+            noise,
+            account=account,
+            measuring_entries=measuring_entries,
+        )
+        return len(account["releases"]), facts
     measurement = ready.schema_measurement
     if measurement is not None:
         measured_schema = measurement.measure(current_attempt.noise_key.generator("schema"))

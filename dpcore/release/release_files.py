@@ -24,22 +24,24 @@ from ..accuracy.usefulness import promised_error, suitable_uses
 from ..core.numbers import unit_noun
 from ..core.types import Array, Json
 from ..evaluation.predicted_errors import PredictedErrors
-from ..models.releases import Histogram, Release, UnbiasedAnswers
+from ..models.releases import Histogram, Release, ReleasedParameter, UnbiasedAnswers
 from ..privacy.noisy_answers import NoisyAnswers
 from ..problems import query_text
+from ..problems.losses import SquaredDistance
+from ..problems.parse_tasks import FEATURE_SCALE_TEXT
 from ..queries import Marginals, Workload
 from ..schema.domain import Domain
 from .data_set import Reservation
 from .draw import DrawnRelease
 from .evidence import registry, verifier
-from .evidence.card import card_page
+from .evidence.card import NO_PICTURE, card_page
 from .evidence.column_pictures import draw_column_pictures
 from .evidence.facts_label import label_svg
 from .evidence.proof import derive_proof, proof_page
 from .evidence.review import board_page, review_page
 from .evidence.standalone_verifier import VERIFIER_SOURCE
 from .facts import release_facts
-from .preparation import PreparedRelease
+from .preparation import Prepared, PreparedLearning, PreparedRelease
 
 MAX_WEIGHT_CELLS = 2_000_000  # cells up to which weights are written
 MAX_CSV_WEIGHT_CELLS = 100_000  # cells up to which they are also written as text
@@ -98,6 +100,64 @@ def write_release_files(
     pictures = _column_pictures(drawing.release, unbiased_answers, facts)
     _write_documents(draft_folder, ready, facts, len(account["releases"]), pictures)
     return facts
+
+
+def write_learning_files(
+    draft_folder: Path,
+    ready: PreparedLearning,
+    reservation: Reservation,
+    parameter: ReleasedParameter,
+    noise: str,
+    *,
+    account: Json,
+    measuring_entries: Mapping[str, int],
+) -> Json:
+    """Write all files of a release of learned numbers but the signature; return the facts.
+
+    As `write_release_files`: there are no rows, and no tables. `noise` says how it was drawn.
+    """
+    facts = release_facts(ready, reservation, noise, account["releases"][-1], measuring_entries)
+    facts["learned"] = _learned_facts(ready, parameter)
+    values = facts["learned"]["answers"]
+    answers = pd.DataFrame(
+        {"query": [v["name"] for v in values], "answer": [v["value"] for v in values]}
+    )
+    _write_table(draft_folder, "answers", answers, neutralize=ready.request.neutralize)
+    no_tables = UnbiasedAnswers(ready.domain, (), np.zeros(0), np.zeros(0))
+    np.savez_compressed(
+        draft_folder / "tables.npz", allow_pickle=False, **tables_to_arrays(no_tables)
+    )
+    facts["promise"] = facts["promise"] | {"means": Promise.of_release(facts).to_json()}
+    uses = suitable_uses(no_tables, ready.problem.n, ready.problem.group).to_json()
+    facts = facts | {
+        "files": verifier.hashes(draft_folder),
+        "errors": None,
+        "utility": uses | {"promised": None, "predicted": None},
+    }
+    _write_json(draft_folder / "release.json", facts)
+    _write_json(draft_folder / "account.json", account)
+    _write_documents(draft_folder, ready, facts, len(account["releases"]), NO_PICTURE)
+    return facts
+
+
+def _learned_facts(ready: PreparedLearning, parameter: ReleasedParameter) -> Json:
+    """Return the learned numbers, each with the public range that it was drawn from.
+
+    `use` says how the coefficients of a prediction predict; "" for numbers that need no words.
+    """
+    low, high = ready.problem.region.corners
+    rows = zip(parameter.names, parameter.x, low, high, strict=True)
+    is_mean = isinstance(ready.problem.loss, SquaredDistance)
+    has_features = not (ready.problem.location or is_mean)
+    return {
+        "task": ready.request.task,
+        "radius": ready.request.radius,
+        "use": FEATURE_SCALE_TEXT if has_features else "",
+        "answers": [
+            {"name": name, "value": float(x), "low": float(a), "high": float(b)}
+            for name, x, a, b in rows
+        ],
+    }
 
 
 def _release_tables(
@@ -162,7 +222,7 @@ def _column_pictures(release: Release, unbiased_answers: UnbiasedAnswers, facts:
 
 
 def _write_documents(
-    draft_folder: Path, ready: PreparedRelease, facts: Json, number: int, pictures: Markup
+    draft_folder: Path, ready: Prepared, facts: Json, number: int, pictures: Markup
 ) -> None:
     """Write the pages about a release, its entry for a registry, and the program that checks it."""
     proof_text = derive_proof(

@@ -25,18 +25,17 @@ from ..queries import Explicit, Marginals, Union, Workload
 from ..schema.domain import Rows
 from ..schema.partial_schema import partial_schema_to_json
 from ..schema.schema_json import domain_to_json
-from .preparation import PreparedRelease, to_json_value
+from .preparation import Prepared, PreparedLearning, to_json_value
 from .request import SchemaRequest
 
 
-def release_digest(ready: PreparedRelease) -> str:
+def release_digest(ready: Prepared) -> str:
     """Return the digest of a prepared release's public facts, and of the program that draws it.
 
     How many rows are drawn from what is released, and how files are written, is left out: neither
     uses the rows.
     """
     request = ready.request
-    problem = ready.problem
     plan = ready.plan
     public_facts: Json = {
         "algorithm": [registered_name(request.algorithm), parameter_values(request.algorithm)],
@@ -48,12 +47,15 @@ def release_digest(ready: PreparedRelease) -> str:
         "new_version": request.new_version,
         "reason": request.reason,
         "asked": list(request.query_texts),
-        "schema": domain_to_json(problem.domain),
-        "columns": list(problem.domain.names),
-        "arrays": _digest_arrays(
-            [*_explicit_query_matrices(problem.workload), *_public_start_arrays(problem.start)]
-        ),
+        "schema": domain_to_json(ready.domain),
+        "columns": list(ready.domain.names),
     }
+    if isinstance(ready, PreparedLearning):
+        return _digest_with_program({**public_facts, "radius": ready.request.radius})
+    problem = ready.problem
+    public_facts["arrays"] = _digest_arrays(
+        [*_explicit_query_matrices(problem.workload), *_public_start_arrays(problem.start)]
+    )
     measurement = ready.schema_measurement
     if measurement is not None:
         public_facts |= {
@@ -76,7 +78,7 @@ def schema_release_digest(request: SchemaRequest, names: Sequence[str], events: 
     return _digest_with_program(public_facts)
 
 
-def unkeyed_rows_digest(ready: PreparedRelease) -> bytes:
+def unkeyed_rows_digest(ready: Prepared) -> bytes:
     """Return the digest of a prepared release's rows, in any order.
 
     To be stored under a key only.

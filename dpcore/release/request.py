@@ -6,11 +6,17 @@ chosen by.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
+
+import pandas as pd
 
 from ..algorithms import Algorithm, registered_name
 from ..core.errors import InputError
 from ..core.numbers import check_synthetic_row_count
+from ..core.types import Texts
+from ..problems.parse_tasks import require_releasable_task, task_columns
 from ..queries import Workload
+from ..schema.domain import Domain
 from ..schema.text_format import (
     DEFAULT_TEXT_FORMAT,
     ENCODING_NAMES,
@@ -43,6 +49,16 @@ def check_text_format(format: TextFormat) -> None:
             'follow; save it as Parquet or Excel, and leave "line_breaks" out of the schema\'s '
             '"file"'
         )
+
+
+def _check_public_schema(domain: Domain, reason: str) -> None:
+    """Raise InputError for bounds from the data without a `reason`, or an unsafe text format."""
+    if domain.peeked and not reason.strip():
+        raise InputError(
+            "the schema's bounds were filled in from the data (peeked): give a written "
+            "reason to use it"
+        )
+    check_text_format(domain.file)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -78,17 +94,12 @@ class ReleaseRequest(BudgetRequest):
     def __post_init__(self) -> None:
         if self.noise not in NOISE_MODES:
             raise InputError(f"noise={self.noise!r} is none of {', '.join(NOISE_MODES)}")
-        if self.workload.domain.peeked and not self.reason.strip():
-            raise InputError(
-                "the schema's bounds were filled in from the data (peeked): give a written "
-                "reason to use it"
-            )
         if self.noise == "float" and self.budget.delta == 0:
             raise InputError(
                 "noise=float at delta=0: rounded noise keeps no such promise; choose auto, or "
                 "delta > 0"
             )
-        check_text_format(self.workload.domain.file)
+        _check_public_schema(self.workload.domain, self.reason)
         if self.rows is not None:
             check_synthetic_row_count(self.rows)
 
@@ -103,3 +114,46 @@ class ReleaseRequest(BudgetRequest):
             raise InputError(
                 f"{setting}: {explanation}; choose another algorithm, or {alternative}"
             )
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class LearningRequest(BudgetRequest):
+    """A request to release what is learned from a table in memory: the numbers of one task.
+
+    `task` is a text that `read_task` reads, in the `schema`, of which only the task's columns are
+    used. Whether it is refused follows from the schema, from n and from the settings, never from
+    what rows hold: rows are read as the schema says, and any of those that it allows are learned
+    from. `reason` and `radius` are as in `ReleaseRequest` and `read_task`.
+    """
+
+    schema: Domain
+    task: str
+    algorithm: Algorithm
+    radius: float | None = None
+    reason: str = ""
+    neutralize: bool = False
+    start = None  # no algorithm that learns begins at a public table
+
+    def __post_init__(self) -> None:
+        require_releasable_task(self.task, self.schema)
+        _check_public_schema(self.domain, self.reason)
+        if not isinstance(self.frame, pd.DataFrame):
+            raise InputError(
+                f"{self.frame.name}: learning reads single rows of a table in memory, not of one "
+                "that is read in parts"
+            )
+        if self.unit.counts_people:
+            raise InputError(
+                "learning counts rows, not people who share a vote; count rows, of which a person "
+                "may have several"
+            )
+
+    @cached_property
+    def domain(self) -> Domain:
+        """The schema of the columns that the task uses."""
+        return self.schema.project(task_columns(self.task, self.schema))
+
+    @property
+    def query_texts(self) -> Texts:
+        """The texts of what is asked for: the task's alone."""
+        return (self.task,)

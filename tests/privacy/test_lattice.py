@@ -1,9 +1,15 @@
 """The exponential mechanism on a public grid: its laws, and what rounding takes of ε."""
 
+import itertools
+from collections import Counter
+
 import numpy as np
 from scipy.stats import kstest
 
+from dpcore import Budget, RiskMinimisation
+from dpcore.algorithms.risk.exponential_samplers import RankExponential
 from dpcore.privacy import mechanisms
+from dpcore.privacy.curators.risk_curator import RiskCurator
 from dpcore.privacy.samplers import SAMPLERS, lattice, rank_quantile
 from dpcore.privacy.samplers.line import PiecewiseGaussian
 from dpcore.privacy.statistics import Density, PlainRisk, RankError
@@ -15,10 +21,18 @@ from dpcore.problems.losses import (
     huber_loss,
     pinball_loss,
 )
+from dpcore.problems.parse_tasks import group_rows
 from dpcore.problems.regions import Ball, Box
 from dpcore.problems.risks import Risk
 from tests.privacy.test_samplers import INTERVAL, disc, flat, follows
-from tests.small_problems import approx, expect_error, parametrize, seeded
+from tests.small_problems import (
+    approx,
+    data_sets,
+    expect_error,
+    parametrize,
+    seeded,
+    softmax,
+)
 
 SPAN = SquaredDistance((-1.0, -1.0), (1.0, 1.0))
 TWO = Risk(SPAN, np.array([[0.5, 0.1], [0.3, 0.6]]), np.ones(2))
@@ -112,3 +126,70 @@ def test_rounding_is_taken_off_epsilon_and_refused_where_it_is_much(monkeypatch)
 def test_more_than_two_coefficients_are_refused_but_for_means_within_a_box(d, loss):
     with expect_error("at most 2 coefficients, or means within a box"):
         SAMPLERS["grid"].require_supported(PlainRisk(loss, Ball(np.zeros(d), 1.0)), 1.0, 0.0, 50)
+
+
+class ChosenCell:
+    """In a generator's place: it chooses one cell of a piece, and keeps how many there are."""
+
+    def __init__(self, cell):
+        self.cell = cell
+        self.cells = 0
+
+    def integers(self, cells):
+        self.cells = int(cells)
+        return self.cell
+
+
+def law_of_quantile(monkeypatch, problem, budget, data):
+    """The exact probability of every answer to a quantile of these rows, as the curator draws it."""
+    learner = RankExponential()
+    plan = learner.plan(problem, budget)
+    rows = group_rows(np.array(data)[:, None])
+    law = {}
+    piece, pieces = 0, 1
+    while piece < pieces:
+        given = []
+
+        def choose(scores, scale, _draws, _rng, piece=piece, given=given):
+            given.append(scores / scale)
+            return [piece]
+
+        monkeypatch.setattr(mechanisms, "exponential", choose)
+        cell, cells = 0, 1
+        while cell < cells:
+            rng = ChosenCell(cell)
+            curator = RiskCurator(rows, problem.n, plan, rng, group=problem.group)  # type: ignore
+            (step,) = learner.steps(problem, plan, curator, seeded(0))
+            answer = float(step.release.x[0])  # type: ignore
+            cells = rng.cells
+            law[answer] = softmax(given[-1])[piece] / cells
+            cell += 1
+        pieces = len(given[-1])
+        piece += 1
+    return law
+
+
+@parametrize("n, group, level", [(3, 1, 0.5), (3, 1, 0.9), (4, 1, 0.5), (4, 2, 0.5), (5, 2, 0.5)])
+def test_a_private_quantile_keeps_its_promise_on_all_neighbours(monkeypatch, n, group, level):
+    """By enumeration of every answer on a grid of eight cells, and of every pair of tables."""
+    monkeypatch.setattr(rank_quantile, "GRID_BITS", 3)
+    budget = Budget(0.9, 0.0)
+    values = (-1.0, -0.2, 0.3, 1.0)
+    problem = RiskMinimisation(pinball_loss(level), INTERVAL, n, ("y",), True, group)
+    laws = {
+        data: law_of_quantile(monkeypatch, problem, budget, [values[i] for i in data])
+        for data in data_sets(len(values), n)
+    }
+    ratios = []
+    for x, y in itertools.combinations(laws, 2):
+        shared = sum((Counter(x) & Counter(y)).values())
+        if n - shared > group:
+            continue
+        assert laws[x].keys() == laws[y].keys(), "whatever can be answered of one table"
+        assert sum(laws[x].values()) == approx(1, abs=1e-12)
+        ratios.append(np.log([laws[x][answer] / laws[y][answer] for answer in laws[x]]))
+    assert len(laws[x]) == 8
+    largest_span = max(np.ptp(ratio) for ratio in ratios)
+    assert largest_span <= 0.9 * (1 + 1e-9), "ε₀-bounded range"
+    if level == 0.5:
+        assert largest_span >= 0.9 * (1 - 1e-6), "no noise is wasted"

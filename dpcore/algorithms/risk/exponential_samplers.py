@@ -40,6 +40,10 @@ class OneDraw(Algorithm):
     sampler_name = ""
     note_template: ClassVar[str]  # with names of settings to fill in
 
+    def draws_without_rounding(self, plan: Plan) -> bool:
+        """Return whether the plan's sampler draws on a public grid, without rounding."""
+        return SAMPLERS[self.sampler_name or plan["sampler"]].is_on_public_grid
+
     # a subclass may need the problem
     def target_density(self, problem: RiskMinimisation, plan: Plan) -> Any:  # noqa: ARG002
         """Return the density to draw from: the one that the plan charges for."""

@@ -26,26 +26,30 @@ Two examples:
 from argparse import Namespace
 from pathlib import Path
 
-from ... import Budget, QueryRelease
+from ... import QueryRelease
 from ...algorithms.schema_measurement.hidden_rows import predict_hidden_rows
-from ...core.errors import escape_control_chars
-from ...core.numbers import format_short_number
-from ...core.types import Json
 from ...release.ledger.drafts import check_release_folder
 from ...release.ledger.ledger_store import LedgerStore
 from ...release.preparation import prepare_release, prepare_with_partial_schema
 from ...release.publish import publish_release
 from ...release.request import NOISE_MODES, ReleaseRequest
 from ..arguments import (
+    REASON_ARGUMENT,
     algorithm_arguments,
     argument,
     budget_arguments,
     flag,
     ledger_arguments,
+    privacy_unit_of,
     rows_argument,
     stated_budget,
 )
-from ..output_files import ledger_request_fields, print_budget_warnings, print_hidden_rows
+from ..output_files import (
+    ledger_request_fields,
+    print_budget_warnings,
+    print_hidden_rows,
+    print_promise,
+)
 from ..table_arguments import (
     TASK_ARGUMENTS,
     build_algorithm,
@@ -64,9 +68,7 @@ ARGUMENTS = (
     rows_argument(),
     *ledger_arguments(required=True),
     argument("--out", "DIR", "a new folder for what leaves", required=True),
-    argument(
-        "--reason", "TEXT", "why a schema is used that was filled in from the data", default=""
-    ),
+    REASON_ARGUMENT,
     argument("--noise", None, NOISE_HELP, choices=NOISE_MODES, default=NOISE_MODES[0]),
     flag("--neutralize", "disarm texts that a spreadsheet takes for formulas"),
 )
@@ -77,7 +79,7 @@ def execute(args: Namespace) -> None:
 
     What is public is checked first.
     """
-    ledger_fields = ledger_request_fields(args)
+    ledger_fields = ledger_request_fields(args, privacy_unit_of(args))
     check_release_folder(Path(args.out))
     budget = stated_budget(args)
     algorithm = build_algorithm(args.algorithm, args.set, QueryRelease)
@@ -109,24 +111,6 @@ def execute(args: Namespace) -> None:
     if measurement is not None:
         print_hidden_rows(predict_hidden_rows(measurement.problem, measurement.plan))
     number, facts = publish_release(ready, LedgerStore(args.ledger, create=True), Path(args.out))
-    _print_release(number, facts, budget, args.out)
-
-
-def _print_release(number: int, facts: Json, budget: Budget, folder_name: str) -> None:
-    """Print what a release measured, promises and has used."""
     for finding in facts["measured"]:
         print(f"measured {finding['column']!r}: {finding['found']}")
-    dataset = facts["dataset"]
-    folder = escape_control_chars(folder_name)
-    print(f"release {number} of {dataset['name']!r}, version {dataset['version']}: {folder}")
-    print(
-        f"promise: epsilon={budget.epsilon:g} delta={format_short_number(budget.delta)} "
-        f"({facts['promise']['accounting']})"
-    )
-    spent = dataset["spent"]
-    total = dataset["total"]
-    print(
-        f"all releases: epsilon={spent['epsilon']:.6g} of {total['epsilon']:g} at "
-        f"delta={format_short_number(total['delta'])}"
-    )
-    print(f"noise: {facts['made_by']['noise']}")
+    print_promise(number, facts, budget, args.out)

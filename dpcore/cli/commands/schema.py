@@ -90,6 +90,7 @@ from ..arguments import (
     finite_number,
     flag,
     ledger_arguments,
+    privacy_unit_of,
 )
 from ..output_files import (
     ProgressLine,
@@ -231,7 +232,7 @@ def _proposed_schema(table: LoadedTable, args: Namespace) -> Proposal:
 def _measure_schema(args: Namespace) -> None:
     if args.epsilon is None or args.delta is None or not args.ledger:
         raise InputError("--private needs --epsilon, --delta and --ledger")
-    ledger_fields = ledger_request_fields(args)
+    ledger_fields = ledger_request_fields(args, privacy_unit_of(args))
     format = text_format_from_json(_stated_settings(args))
     table = load_table(args.table, format=format)
     request = SchemaRequest(

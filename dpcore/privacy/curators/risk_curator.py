@@ -76,7 +76,7 @@ class RiskCurator(Curator):
         error = self._ledger.plan.budget.sampler_error(paid.failure)
         k = law.k(self.effective_n, paid)
         sampler_spec = SAMPLERS[sampler]
-        if self._promises_pure_dp and sampler_spec.rounding_share is None:
+        if self._promises_pure_dp and not sampler_spec.is_on_public_grid:
             raise InputError(
                 f"delta=0: the sampler {sampler} draws in floating point; take the sampler grid "
                 "or rank"

@@ -38,6 +38,11 @@ class Sampler:
         None  # the share of k that pays for rounding, where draws are on a public grid
     )
 
+    @property
+    def is_on_public_grid(self) -> bool:
+        """Whether draws lie on a public grid, each without rounding."""
+        return self.rounding_share is not None
+
     def require_supported(self, target: Target, k: float, error: float, n: int) -> None:
         """Raise InputError, from public numbers, where this sampler does not serve."""
         reason = (

@@ -185,6 +185,8 @@ class RankError(_RangedDraw):
     Source: Smith 2011, Algorithm 2; McSherry, Talwar 2007.
     """
 
+    sensitivity = 1.0  # of the number of rows up to x, to one row
+
     def check(self) -> None:
         """Raise InputError for everything but a quantile of one column on an interval."""
         super().check()

@@ -9,6 +9,7 @@ from ...accuracy.meaning_of_epsilon import Promise, guess_tile_texts
 from ...core.numbers import format_short_number, unit_noun
 from ...data.privacy_unit import ROW_COUNT_NOTICE, ROW_UNIT
 from ...privacy.accounting import ACCOUNTANT_BY_NAME, Budget, LifetimeBudget, events_from_json
+from ...problems.parse_tasks import describe_task
 from ...queries.parse_queries import describe_queries_in_everyday_words
 from ..ledger.gauge import budget_gauge
 from ..tiles import Tile, all_predicted_tiles, promised_error_tile
@@ -121,7 +122,9 @@ def release_tiles(facts: ReleaseFacts) -> list[Tile]:
 
 
 def asked_words(facts: ReleaseFacts) -> str:
-    """Return what queries a release answers, in everyday words."""
+    """Return what a release answers or has learned, in everyday words."""
+    if "learned" in facts:
+        return describe_task(facts["learned"]["task"])
     return "; ".join(map(describe_queries_in_everyday_words, facts["queries"]["asked"]))
 
 

@@ -3,7 +3,6 @@
 `verify.py` holds a copy of this.
 """
 
-import csv
 import hashlib
 import io
 import json
@@ -29,6 +28,7 @@ from .release_folder import (
     NO_FILE,
     REQUIRED_FILES,
     SIGNED,
+    AnswersSummary,
     ReleaseFolder,
 )
 
@@ -297,63 +297,6 @@ def check_promise(folder: ReleaseFolder) -> str:
     )
 
 
-class AnswersSummary:
-    """The number of answers in answers.csv, their standard errors and their shares.
-
-    What verify.py reads of answers.csv.
-    """
-
-    def __init__(self, folder: ReleaseFolder) -> None:
-        self.count = 0
-        self.errors: list[float] = []
-        self.half_widths: list[float] = []  # of intervals that end within 0 and 1
-        rows = csv.reader(folder.lines("answers.csv"), strict=True)
-        header = next(rows, [])
-        require(
-            header[:2] == ["query", "answer"] and len(set(header)) == len(header),
-            "answers.csv has other columns",
-        )
-        allowed_columns = {
-            "noisy_answer",
-            "standard_error",
-            "low",
-            "high",
-            "population_low",
-            "population_high",
-        }
-        require(
-            set(header[2:]) <= allowed_columns,
-            "answers.csv has columns that this file does not know",
-        )
-        for row in rows:
-            require(
-                len(row) == len(header), f"answers.csv: line {rows.line_num} has {len(row)} values"
-            )
-            self._add(dict(zip(header, row, strict=True)))
-        require(all(map(math.isfinite, self.errors)), "answers.csv: a standard error is no number")
-
-    def _add(self, row: dict) -> None:
-        _parse_finite(row["answer"])
-        self.count += 1
-        if row.get("standard_error"):
-            self.errors.append(_parse_finite(row["standard_error"]))
-        if row.get("low") and row.get("high"):
-            low = _parse_finite(row["low"])
-            high = _parse_finite(row["high"])
-            require(0 <= low <= high <= 1, f"answers.csv: an interval from {low:g} to {high:g}")
-            if low > 0 and high < 1:
-                self.half_widths.append((high - low) / 2)
-
-
-def _parse_finite(number_text: str) -> float:
-    value = float(number_text)
-    require(
-        math.isfinite(value) and len(number_text) < 100,
-        f"answers.csv: {number_text[:40]} is no number",
-    )
-    return value
-
-
 def check_answers(folder: ReleaseFolder) -> str:
     """Check that all numbers about answers and uses follow from answers.csv and tables.npz.
 
@@ -380,6 +323,8 @@ def check_answers(folder: ReleaseFolder) -> str:
             stated_errors["most"], max(errors)
         )
         require(ends_match, f"standard errors are from {min(errors):.6g} to {max(errors):.6g}")
+    if "learned" in facts:
+        return _check_learned(folder, answers)
     variances, column_sizes = _read_variances(folder)
     errors = [0.0, *(_cell_standard_error(axes, variances, column_sizes) for axes in variances)]
     _check_promised(utility, answers, errors)
@@ -387,6 +332,60 @@ def check_answers(folder: ReleaseFolder) -> str:
     noun = counted_noun(facts["protects"])
     _check_uses(utility, _errors_covering_most_cells(variances, column_sizes), records, noun)
     return f"{answers.count} answers, as exact as release.json says"
+
+
+def _check_learned(folder: ReleaseFolder, answers: AnswersSummary) -> str:
+    """Check that learned numbers are those of answers.csv, within the schema's public range.
+
+    Nothing but these numbers may leave with them: no rows, no tables and no error. Raises
+    WrongError otherwise; returns what was found.
+    """
+    facts = folder.facts
+    learned = facts["learned"]
+    numbers = learned["answers"]
+    files = folder.hashes.keys() & DATA_FILES
+    require(files == {"answers.csv", "tables.npz"}, "learned numbers leave with other data")
+    require(not _read_variances(folder)[0], "learned numbers leave with noisy tables")
+    require(facts["queries"]["asked"] == [learned["task"]], "another task was asked")
+    require("floating" not in facts["made_by"]["noise"], "learned numbers were drawn with rounding")
+    require(
+        answers.values == [number["value"] for number in numbers],
+        "answers.csv holds other numbers than were learned",
+    )
+    for number in numbers:
+        name = number["name"][:80]
+        require(
+            number["low"] <= number["value"] <= number["high"],
+            f"{name!r} = {number['value']:g} is outside the range that it is drawn from",
+        )
+    is_of_columns = len(numbers) == 1 or learned["task"].startswith("mean:")
+    if is_of_columns and learned["radius"] is None:
+        for number in numbers:
+            _check_column_range(number, facts["schema"]["columns"])
+    utility = facts["utility"]
+    claims = (utility["promised"], utility["predicted"], facts["errors"], utility["good_for"])
+    require(claims == (None, None, None, []), "an error is claimed of learned numbers")
+    _check_uses(utility, [None, None], facts["protects"]["records"], "")
+    return f"{len(numbers)} learned number(s), within their public range"
+
+
+def _check_column_range(number: dict, columns: dict) -> None:
+    """Raise WrongError for a number whose range is not that of the column that it is named after.
+
+    Up to the rounding of the range's middle and half its width.
+    """
+    name = number["name"]
+    require(name in columns, f"{name[:80]!r} is no column of the schema")
+    column = columns[name]
+    require("values" not in column, f"column {name[:80]!r} holds no numbers")
+    ends = column["edges"] if "edges" in column else [column["low"], column["high"]]
+    low = bound_number(ends[0])
+    high = bound_number(ends[-1])
+    room = RELATIVE_TOLERANCE * (high - low)
+    require(
+        abs(number["low"] - low) <= room and abs(number["high"] - high) <= room,
+        f"{name[:80]!r} was drawn from another range than the schema's",
+    )
 
 
 def _check_promised(utility: dict, answers: AnswersSummary, errors: list) -> None:

@@ -114,6 +114,7 @@ def _check_rows(folder: ReleaseFolder, card: str) -> None:
         "Schema's SHA-256": facts["schema_sha256"],
         "Time": facts["time"],
         **{f"SHA-256 of {name}": value for name, value in facts["files"].items()},
+        **_learned_rows(facts),
     }
     rows = _card_rows(card)
     for name, value in expected.items():
@@ -127,6 +128,16 @@ def _check_rows(folder: ReleaseFolder, card: str) -> None:
             is_right,
             f"card.html: {name}: {'; '.join(cell_values)[:100]} where {value[:100]} follows",
         )
+
+
+def _learned_rows(facts: dict) -> dict[str, str]:
+    """Return the rows of a card that state what was learned, by their names."""
+    if "learned" not in facts:
+        return {}
+    return {
+        f"Learned number {position}": f"{number['name']}: {number['value']:.6g}"
+        for position, number in enumerate(facts["learned"]["answers"], start=1)
+    }
 
 
 def _card_rows(card: str) -> list[tuple[str, str]]:

@@ -318,6 +318,26 @@ PUBLIC_START_CHECK = object_check(
         "fingerprint": text_check(),
     }
 )
+LEARNED_NUMBER_CHECK = number_check(-1e300, 1e300)
+LEARNED_CHECK = object_check(
+    {
+        "task": LONG_TEXT_CHECK,
+        "radius": any_check(check_null, number_check(0, 1e300, exclude_low=True)),
+        "use": LONG_TEXT_CHECK,
+        "answers": list_check(
+            object_check(
+                {
+                    "name": LONG_TEXT_CHECK,
+                    "value": LEARNED_NUMBER_CHECK,
+                    "low": LEARNED_NUMBER_CHECK,
+                    "high": LEARNED_NUMBER_CHECK,
+                }
+            ),
+            min_count=1,
+            max_count=MAX_COLUMNS,
+        ),
+    }
+)
 ORIGIN_CHECK = object_check(
     {
         "column": LONG_TEXT_CHECK,
@@ -455,7 +475,8 @@ RELEASE_CHECK = object_check(
                 ),
             }
         ),
-    }
+    },
+    {"learned": LEARNED_CHECK},  # of numbers that were learned, in place of queries
 )
 ACCOUNT_CHECK = object_check(
     {

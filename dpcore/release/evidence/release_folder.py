@@ -4,8 +4,10 @@
 twice without a look at its hash.
 """
 
+import csv
 import hashlib
 import json
+import math
 import os
 import stat
 from collections.abc import Callable, Iterator
@@ -152,3 +154,64 @@ class ReleaseFolder:
         content = strict_json(self.read(name), name)
         check(content, name)
         return content
+
+
+class AnswersSummary:
+    """The answers in answers.csv, their standard errors and their shares.
+
+    What verify.py reads of answers.csv.
+    """
+
+    def __init__(self, folder: ReleaseFolder) -> None:
+        self.values: list[float] = []
+        self.errors: list[float] = []
+        self.half_widths: list[float] = []  # of intervals that end within 0 and 1
+        rows = csv.reader(folder.lines("answers.csv"), strict=True)
+        header = next(rows, [])
+        require(
+            header[:2] == ["query", "answer"] and len(set(header)) == len(header),
+            "answers.csv has other columns",
+        )
+        allowed_columns = {
+            "noisy_answer",
+            "standard_error",
+            "low",
+            "high",
+            "population_low",
+            "population_high",
+        }
+        require(
+            set(header[2:]) <= allowed_columns,
+            "answers.csv has columns that this file does not know",
+        )
+        for row in rows:
+            require(
+                len(row) == len(header), f"answers.csv: line {rows.line_num} has {len(row)} values"
+            )
+            self._add(dict(zip(header, row, strict=True)))
+        require(all(map(math.isfinite, self.errors)), "answers.csv: a standard error is no number")
+
+    @property
+    def count(self) -> int:
+        """The number of answers."""
+        return len(self.values)
+
+    def _add(self, row: dict) -> None:
+        self.values.append(_parse_finite(row["answer"]))
+        if row.get("standard_error"):
+            self.errors.append(_parse_finite(row["standard_error"]))
+        if row.get("low") and row.get("high"):
+            low = _parse_finite(row["low"])
+            high = _parse_finite(row["high"])
+            require(0 <= low <= high <= 1, f"answers.csv: an interval from {low:g} to {high:g}")
+            if low > 0 and high < 1:
+                self.half_widths.append((high - low) / 2)
+
+
+def _parse_finite(number_text: str) -> float:
+    value = float(number_text)
+    require(
+        math.isfinite(value) and len(number_text) < 100,
+        f"answers.csv: {number_text[:40]} is no number",
+    )
+    return value
