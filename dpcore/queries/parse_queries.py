@@ -29,7 +29,7 @@ WORKLOAD_DESCRIPTIONS = {
     "marginals:3": "every three columns",
 }
 WAVE_NAME = r'"(?:[^"]|"")+"|(?:(?!\.\.)[^":])+'
-WINDOWS_PATTERN = re.compile(rf"windows:({WAVE_NAME})\.\.({WAVE_NAME}):([0-9]{{1,9}})", re.DOTALL)
+WINDOWS_PATTERN = re.compile(rf"windows:({WAVE_NAME})\.\.({WAVE_NAME}):([0-9]{{1,9}})")
 WINDOWS_HELP = (
     "write windows:FIRST..LAST:W, such as windows:y1..y12:3; a name with .. or : or a quote, or "
     'with a dot at an end, is put in double quotes, with "" for a quote'
