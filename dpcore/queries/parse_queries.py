@@ -15,8 +15,8 @@ from .questions import parse_question
 from .waves import waves_between
 
 QUERY_FORMS_HELP = (
-    'marginals:W (all W-way), marginals:[["a","b"],["c"]] (chosen ones), windows:y1..y12:3 (3 '
-    "waves in a row of a panel), ranges:a,b and prefixes:a,b (1-D, of columns with an order), "
+    'marginals:W (all W-way), marginals:[["a","b"],["c"]] (chosen ones), windows:y1..y12:3 '
+    "(every 3 waves in a row), ranges:a,b and prefixes:a,b (1-D, of columns with an order), "
     "conjunctions:W:N (N random ones over W columns), halfspaces:a,b:N (N random ones over columns "
     "of numbers), question:sex = Female and age > 50 (one question in words), matrix:FILE.npy (m × "
     "k, in -1..1); "

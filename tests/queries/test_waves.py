@@ -1,9 +1,21 @@
 """Panels: waves are recognised by their names, and their windows are asked as one text."""
 
+import itertools
+
 import numpy as np
 import pandas as pd
+import pytest
 
-from dpcore import ALGORITHMS, Budget, Marginals, QueryRelease, Run, domain_from_json
+from dpcore import (
+    ALGORITHMS,
+    Budget,
+    Marginals,
+    PrivacyUnit,
+    QueryRelease,
+    Run,
+    domain_from_json,
+    limit_rows,
+)
 from dpcore.evaluation.experiment import Experiment, QueryTask
 from dpcore.queries.parse_queries import (
     describe_queries_in_everyday_words,
@@ -168,3 +180,35 @@ def test_the_model_of_windows_stays_a_chain(texts):
     assert all(max(clique) - min(clique) == len(clique) - 1 for clique in cliques)
     errors = run.release.answers(workload) - workload.answers_of_rows(rows)
     assert np.sqrt(np.mean(errors**2)) < run.plan["sigma"]
+
+
+def test_windows_of_people_have_the_noise_of_one_row_each():
+    """60 people with 1 to 4 rows, of which 3 share a vote; their shares by definition."""
+    rng = seeded(5)
+    domain = panel("y", waves=4)
+    ids = np.repeat(np.arange(60), rng.integers(1, 5, 60))
+    frame = pd.DataFrame(
+        {"id": ids} | {name: rng.integers(0, 2, len(ids)) for name in domain.names}
+    )
+    unit = PrivacyUnit("id", 3, counts_people=True)
+    people = unit.encode(domain, frame)
+    workload = read_queries(["windows:y1..y4:2"], domain)[0]
+    kept = limit_rows(frame, "id", 3, domain.names)
+    share = 1 / (60 * kept.groupby("id")["y1"].transform("size"))
+    expected = [
+        share[(kept[first] == a) & (kept[second] == b)].sum()
+        for first, second in (("y1", "y2"), ("y2", "y3"), ("y3", "y4"))
+        for a, b in itertools.product(range(2), repeat=2)
+    ]
+    assert workload.answers_of_rows(people) == pytest.approx(expected)
+    one_row_each = domain.encode(frame.drop_duplicates("id")[list(domain.names)])
+    sigmas = [
+        Run(
+            ALGORITHMS["gaussian_maxent"](),
+            QueryRelease(workload, rows.n, group),
+            rows,
+            Budget(1.0, 1e-9),
+        ).plan["sigma"]
+        for rows, group in ((people, unit.group), (one_row_each, 1))
+    ]
+    assert sigmas[0] == sigmas[1]
