@@ -12,7 +12,7 @@ import numpy as np
 
 from ..core.errors import InputError
 from ..core.numbers import consecutive_slices
-from ..core.types import Array, Axes
+from ..core.types import Array, Axes, Texts
 from ..schema.domain import Countable, Domain
 from .workload import QueryLabel, Workload
 
@@ -75,6 +75,20 @@ class Marginals(Workload):
                 f"all marginals over {ways} columns are {count:,} tables, more than {MAX_TABLES:,}"
             )
         return cls(domain, combinations(domain.names, ways))
+
+    @classmethod
+    def windows(cls, domain: Domain, names: Texts, width: int) -> "Marginals":
+        """Return the marginals over every `width` neighbours in a list of columns.
+
+        Neighbouring windows share all but one column, so that they are a junction tree already.
+        Raises InputError for a width that is under 1 or more than the list.
+        """
+        if not 1 <= width <= len(names):
+            raise InputError(
+                f"windows of {width} waves: outside 1..{len(names)}, the number of waves from "
+                f"{names[0]!r} to {names[-1]!r}"
+            )
+        return cls(domain, [names[i : i + width] for i in range(len(names) - width + 1)])
 
     @classmethod
     def over_axes(cls, domain: Domain, tables: Iterable[Axes]) -> "Marginals":

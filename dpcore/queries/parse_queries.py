@@ -3,20 +3,22 @@
 import csv
 import io
 import json
+import re
 from collections.abc import Sequence
 
 from ..core.errors import InputError
+from ..core.types import Texts
 from ..data.readers import read_matrix
 from ..schema.domain import Domain
 from . import Explicit, Marginals, TableQueries, Union, Workload
 from .questions import parse_question
+from .waves import waves_between
 
 QUERY_FORMS_HELP = (
-    'marginals:W (all W-way), marginals:[["a","b"],["c"]] (chosen ones), ranges:a,b and '
-    "prefixes:a,b (1-D, of columns "
-    "with an order), conjunctions:W:N (N random ones over W columns), halfspaces:a,b:N (N random "
-    "ones over columns of "
-    "numbers), question:sex = Female and age > 50 (one question in words), matrix:FILE.npy (m × "
+    'marginals:W (all W-way), marginals:[["a","b"],["c"]] (chosen ones), windows:y1..y12:3 '
+    "(every 3 waves in a row), ranges:a,b and prefixes:a,b (1-D, of columns with an order), "
+    "conjunctions:W:N (N random ones over W columns), halfspaces:a,b:N (N random ones over columns "
+    "of numbers), question:sex = Female and age > 50 (one question in words), matrix:FILE.npy (m × "
     "k, in -1..1); "
     "given several times, they are asked together; in a list a,b a name with a comma or a quote "
     'is put in double quotes, with "" for a quote'
@@ -26,6 +28,12 @@ WORKLOAD_DESCRIPTIONS = {
     "marginals:2": "every pair of columns",
     "marginals:3": "every three columns",
 }
+WAVE_NAME = r'"(?:[^"]|"")+"|(?:(?!\.\.)[^":])+'
+WINDOWS_PATTERN = re.compile(rf"windows:({WAVE_NAME})\.\.({WAVE_NAME}):([0-9]{{1,9}})")
+WINDOWS_HELP = (
+    "write windows:FIRST..LAST:W, such as windows:y1..y12:3; a name with .. or : or a quote, or "
+    'with a dot at an end, is put in double quotes, with "" for a quote'
+)
 
 
 def read_queries(texts: Sequence[str], domain: Domain) -> tuple[Workload, list[str]]:
@@ -60,6 +68,9 @@ def _parse_workload(text: str, domain: Domain, notes: list[str]) -> Workload:
                 return Marginals(domain, column_sets)
         except (ValueError, TypeError, RecursionError):
             pass
+    if kind == "windows":
+        first, last, width = _parse_windows(text)
+        return Marginals.windows(domain, waves_between(domain, first, last), width)
     if kind == "ranges" and argument:
         return TableQueries.ranges(domain, split_column_names(argument))
     if kind == "prefixes" and argument:
@@ -90,6 +101,33 @@ def split_column_names(text: str) -> list[str]:
         ) from None
 
 
+def windows_text(waves: Texts, width: int) -> str:
+    """Return the text of the windows of `width` waves, which `read_queries` reads."""
+    first = _quote_wave(waves[0])
+    last = _quote_wave(waves[-1])
+    return f"windows:{first}..{last}:{width}"
+
+
+def _parse_windows(text: str) -> tuple[str, str, int]:
+    """Return the names of the first and the last wave, and the width, of a text of windows."""
+    match = WINDOWS_PATTERN.fullmatch(text)
+    if match is None:
+        raise InputError(f"--queries {text[:80]!r}: {WINDOWS_HELP}")
+    return _unquote_wave(match[1]), _unquote_wave(match[2]), int(match[3])
+
+
+def _quote_wave(name: str) -> str:
+    """Return a name as it stands in a text of windows."""
+    is_plain = ".." not in name and not set('":') & set(name) and name.strip(".") == name
+    quoted = name.replace('"', '""')
+    return name if is_plain else f'"{quoted}"'
+
+
+def _unquote_wave(text: str) -> str:
+    """Return the name that stands in a text of windows."""
+    return text[1:-1].replace('""', '"') if text.startswith('"') else text
+
+
 def _is_count(text: str) -> bool:
     return text.isascii() and text.isdigit() and len(text) < 10
 
@@ -105,5 +143,11 @@ def describe_queries_in_everyday_words(text: str) -> str:
     """Return the queries in everyday words, such as "every pair of columns".
 
     Texts of other forms are returned unchanged.
+
+    >>> describe_queries_in_everyday_words("windows:y1..y12:3")
+    'every 3 waves in a row, from y1 to y12'
     """
+    if WINDOWS_PATTERN.fullmatch(text):
+        first, last, width = _parse_windows(text)
+        return f"every {width} waves in a row, from {first} to {last}"
     return WORKLOAD_DESCRIPTIONS.get(text, text.removeprefix("question:"))

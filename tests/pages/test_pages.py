@@ -231,7 +231,7 @@ def test_explore_runs_every_algorithm(name):
 def test_explore_asks_every_kind_of_question():
     """Each kind is a run of its own: no two say the same."""
     told = []
-    for kind in question_choice.WORKLOAD_TEXT_BY_KIND:
+    for kind in question_choice.kinds_on_offer(sample_table("census").domain):
         app = open_page("explore", questions=kind, repeats="1")
         pattern = r"(People in a wrong cell|Error of an answer).*"
         told.append(re.search(pattern, markdown_text(app), re.DOTALL)[0])

@@ -10,6 +10,7 @@ counts by itself, and only counts leave it.
 What --queries may ask; given several times, all of it is asked together:
   marginals:3                   all tables of three columns
   marginals:[["age","sex"]]     chosen tables
+  windows:y1..y12:3             all tables of 3 waves in a row: columns y1, y2, y3 and so on of a panel
   ranges:age,hours              all intervals of each column that has an order
   prefixes:age                  all cumulative counts
   conjunctions:3:200            200 random sets of values over three columns
@@ -19,7 +20,8 @@ What --queries may ask; given several times, all of it is asked together:
                                 one question: = != < <= > >=, between ... and ..., in (...), is missing, and, or,
                                 not, parentheses; names and values with spaces in double quotes
 
-A name in a list a,b that has a comma or a quote is put in double quotes, with "" for a quote.
+A name in a list a,b that has a comma or a quote is put in double quotes, with "" for a quote. So
+is the name of a wave that has a colon, two dots or a quote.
 
 --start gives a public table of the same schema, or rows of an earlier release, to begin with. It
 costs nothing and is not protected. --person and --most-rows protect people with several rows:

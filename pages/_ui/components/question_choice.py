@@ -10,7 +10,8 @@ from dpcore.core.types import Texts
 from dpcore.evaluation.experiment import QueryTask
 from dpcore.queries import Workload
 from dpcore.queries.example_question import example_question
-from dpcore.queries.parse_queries import join_column_names
+from dpcore.queries.parse_queries import join_column_names, windows_text
+from dpcore.queries.waves import recognise_waves
 from dpcore.schema.inference.default_columns import (
     MAX_PAIR_CELLS,
     MAX_PAIRED_COLUMNS,
@@ -27,7 +28,7 @@ from ..session.current_table import (
     sync_widget_value,
 )
 from ..session.current_table import store_widget_choice as choose_columns
-from ..session.inert_text import distinct_labels, printable_text
+from ..session.inert_text import distinct_labels, escape_markdown, printable_text
 from ..session.session import session
 from ..session.table import COMFORTABLE_CELLS, Table
 from .program_panel import table_file_name
@@ -43,17 +44,26 @@ ALL_COLUMNS_HELP = (
     "Others make rows, or say "
     "that they cannot. What a run will take is said beforehand."
 )
-WORKLOAD_TEXT_BY_KIND: dict[str, Callable[[Domain], str]] = {  # as the command line writes them
-    "every single column": lambda d: "marginals:1",
-    "every pair": lambda d: "marginals:2",
-    "every triple": lambda d: "marginals:3",
-    "ranges of numbers": lambda d: f"ranges:{join_column_names(_ordered_column_names(d))}",
-    "thresholds": lambda d: f"prefixes:{join_column_names(_ordered_column_names(d))}",
+WINDOW_WAVES = 3
+WINDOWS_KIND = f"windows of {WINDOW_WAVES} waves"
+WORKLOAD_TEXTS_BY_KIND: dict[str, Callable[[Domain], Texts]] = {  # as the command line writes them
+    "every single column": lambda d: ("marginals:1",),
+    "every pair": lambda d: ("marginals:2",),
+    "every triple": lambda d: ("marginals:3",),
+    WINDOWS_KIND: lambda d: tuple(windows_text(waves, WINDOW_WAVES) for waves in _panels(d)),
+    "ranges of numbers": lambda d: (f"ranges:{join_column_names(_ordered_column_names(d))}",),
+    "thresholds": lambda d: (f"prefixes:{join_column_names(_ordered_column_names(d))}",),
     "half-planes of two numbers": lambda d: (
-        f"halfspaces:{join_column_names(_ordered_column_names(d)[:2])}:100"
+        f"halfspaces:{join_column_names(_ordered_column_names(d)[:2])}:100",
     ),
-    "random conjunctions": lambda d: f"conjunctions:{min(3, len(d.names))}:100",
+    "random conjunctions": lambda d: (f"conjunctions:{min(3, len(d.names))}:100",),
 }
+
+
+def kinds_on_offer(domain: Domain) -> list[str]:
+    """Return the kinds of questions about a table: windows only where it has waves."""
+    has_waves = bool(recognise_waves(domain.names))
+    return [kind for kind in WORKLOAD_TEXTS_BY_KIND if has_waves or kind != WINDOWS_KIND]
 
 
 def begins_with_pairs(table: Table, *, may_pair: bool) -> bool:
@@ -92,18 +102,18 @@ def choose_workload(
     columns = _choose_columns(table, list(domain.names), default_names, limit_text)
     kinds = st.multiselect(
         "Questions",
-        list(WORKLOAD_TEXT_BY_KIND),
+        kinds_on_offer(domain),
         default_unless_set(
             "questions", ["every pair" if len(default_names) > 1 else "every single column"]
         ),
         key="questions",
-        help="Several kinds are asked together.",
+        help=_questions_help(domain),
         **persistent_widget_args(),
     )
     if not columns or not kinds:
         raise InputError("choose at least one column and one kind of question")
     domain = domain.project(columns)
-    texts = [WORKLOAD_TEXT_BY_KIND[kind](domain) for kind in kinds]
+    texts = [text for kind in kinds for text in WORKLOAD_TEXTS_BY_KIND[kind](domain)]
     # One workload as long as it is asked: what was found of it, such as its answers' least error,
     # is found again.
     workload = session().memoize_public(
@@ -125,17 +135,31 @@ def set_columns(table: Table, names: Sequence[str]) -> None:
 
 def kinds_of_queries(task: QueryTask) -> list[str]:
     """Return the kinds of questions that a task asks, as far as the page offers them."""
+    return list(_texts_by_kind(task))
+
+
+def has_other_queries(task: QueryTask) -> bool:
+    """Return whether a task asks questions that the page does not offer."""
+    offered_texts = {text for texts in _texts_by_kind(task).values() for text in texts}
+    return not offered_texts.issuperset(task.queries)
+
+
+def _texts_by_kind(task: QueryTask) -> dict[str, Texts]:
+    """Return the texts of each kind of questions that a task asks, in the order of the task."""
     try:
         domain = task.planning_domain
     except InputError:  # of a schema that is not complete yet
-        return []
-    kind_by_text = {}
-    for kind, text_of in WORKLOAD_TEXT_BY_KIND.items():
+        return {}
+    texts_by_kind = {}
+    for kind, texts_of in WORKLOAD_TEXTS_BY_KIND.items():
         try:
-            kind_by_text[text_of(domain)] = kind
+            texts = texts_of(domain)
         except InputError:  # these columns have no such questions
             continue
-    return [kind_by_text[text] for text in task.queries if text in kind_by_text]
+        if set(texts) <= set(task.queries):
+            texts_by_kind[kind] = texts
+    kinds = sorted(texts_by_kind, key=lambda kind: task.queries.index(texts_by_kind[kind][0]))
+    return {kind: texts_by_kind[kind] for kind in kinds}
 
 
 def columns_key(table: Table) -> str:
@@ -208,3 +232,31 @@ def _ordered_column_names(domain: Domain) -> list[str]:
             "none of the chosen columns holds ordered numbers; ranges and thresholds need them"
         )
     return names
+
+
+def _panels(domain: Domain) -> tuple[Texts, ...]:
+    """Return the panels among the chosen columns; raise InputError when there are none."""
+    panels = recognise_waves(domain.names)
+    if not panels:
+        raise InputError(
+            f"the chosen columns hold no {WINDOW_WAVES} waves in a row, such as y1, y2, y3; choose "
+            "them too, or ask other questions"
+        )
+    return panels
+
+
+def _questions_help(domain: Domain) -> str:
+    """Return the help of the choice of questions, which says what waves are where there are some.
+
+    A table's first waves are named.
+    """
+    help_text = "Several kinds are asked together."
+    panels = recognise_waves(domain.names)
+    if not panels:
+        return help_text
+    first = escape_markdown(panels[0][0], 40)
+    last = escape_markdown(panels[0][-1], 40)
+    return (
+        f"{help_text} Waves are columns of one thing at different times, here {first} to {last}. "
+        f"Their windows are all tables of {WINDOW_WAVES} waves in a row."
+    )

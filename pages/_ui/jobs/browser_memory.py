@@ -19,7 +19,7 @@ from dpcore.core.job import StatusCallback
 from dpcore.data.privacy_unit import MAX_ROWS_OF_ONE_VOTE
 
 from ..components.question_choice import (
-    WORKLOAD_TEXT_BY_KIND,
+    WORKLOAD_TEXTS_BY_KIND,
     kinds_of_queries,
     set_columns,
 )
@@ -114,7 +114,7 @@ def _restore_asked(stored: dict[str, Any], current: Table) -> None:
         if names:
             set_columns(current, names)
     if isinstance(questions, list):
-        kinds = [kind for kind in WORKLOAD_TEXT_BY_KIND if kind in questions]
+        kinds = [kind for kind in WORKLOAD_TEXTS_BY_KIND if kind in questions]
         if kinds:
             set_widget_value("questions", kinds)
 

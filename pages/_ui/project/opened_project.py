@@ -28,7 +28,12 @@ from ..components.parameter_widgets import (
     format_setting,
     setting_options,
 )
-from ..components.question_choice import columns_key, kinds_of_queries, set_columns
+from ..components.question_choice import (
+    columns_key,
+    has_other_queries,
+    kinds_of_queries,
+    set_columns,
+)
 from ..components.tab_experiment import experiment_slot
 from ..jobs.browser_memory import skip_restoring
 from ..jobs.table_changes import cancel_table_jobs, start_schema_change
@@ -191,7 +196,7 @@ def link_settings(experiment: Experiment, table: Table) -> tuple[dict[str, Any],
     if not table.uploaded:
         settings["sample"] = table.name
         settings |= _query_settings(experiment, kinds, table)
-    if len(kinds) < len(experiment.task.queries):
+    if has_other_queries(experiment.task):
         notes.append("Some of its questions can be asked in the command line only.")
     return settings, tuple(notes)
 
