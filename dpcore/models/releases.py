@@ -316,11 +316,15 @@ class UnbiasedAnswers(Released):
 
         Raises InputError if no such fit can be made.
         """
+        return self.fitted().sample(rows, rng)
+
+    def fitted(self) -> Release:
+        """Return a non-negative fit to these answers; InputError if none can be made."""
         if self.fit is None:
             raise InputError(
                 "unbiased answers are no distribution, and no rows can be drawn from them"
             )
-        return self.fit().sample(rows, rng)
+        return self.fit()
 
 
 @frozen

@@ -455,7 +455,12 @@ RELEASE_CHECK = object_check(
                 ),
             }
         ),
-    }
+    },
+    {
+        "synthetic_people": object_check(
+            {"count": whole_number_check(1), "column": LONG_TEXT_CHECK}
+        ),
+    },
 )
 ACCOUNT_CHECK = object_check(
     {
