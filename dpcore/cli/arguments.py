@@ -123,7 +123,8 @@ def grid_arguments(default_repeats: int) -> list[ArgumentSpec]:
 
 def rows_argument(noun: str = "rows") -> ArgumentSpec:
     """Return the argument for the number of synthetic rows."""
-    help_text = f"how many synthetic {noun} (default: as many as the table has)"
+    people_text = "" if noun != "rows" else ", or people, each with rows, with --row-totals"
+    help_text = f"how many synthetic {noun}{people_text} (default: as many as the table has)"
     return argument("--rows", "N", help_text, type=whole_number_parser(1, MAX_SYNTHETIC_ROWS))
 
 

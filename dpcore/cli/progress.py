@@ -11,6 +11,7 @@ from typing import Protocol, TypeVar
 from ..core.errors import PrivacyWarning
 from ..core.numbers import format_short_number, mean_if_complete
 from ..core.types import Json
+from ..data.privacy_unit import PrivacyUnit
 from ..evaluation.run import Run
 from ..evaluation.run_summary import ConvergencePoint, RunSummary
 from ..privacy.accounting import PrivacySpent
@@ -43,6 +44,7 @@ class RunFiles:
         as_list: whether that is a list even of a single run.
         synthetic: CSV with synthetic rows of the first run.
         rows: how many; None for as many as the table has.
+        unit: that was counted, rows or people.
 
     """
 
@@ -50,6 +52,7 @@ class RunFiles:
     as_list: bool
     synthetic: str | None = None
     rows: int | None = None
+    unit: PrivacyUnit = PrivacyUnit()
 
 
 def run_for_each_seed(
@@ -71,7 +74,7 @@ def run_for_each_seed(
             print_message("warning", caution.message)
         run_with_progress(run)
         if not reports and files.synthetic:
-            write_file(files.synthetic, run.sample(files.rows).to_csv(index=False))
+            write_file(files.synthetic, run.sample(files.rows, files.unit).to_csv(index=False))
         reports.append(make_report(run))
     documents = [report.to_json() for report in reports]
     write_json(files.summaries, documents if files.as_list else documents[0])

@@ -20,7 +20,9 @@ from ..core.errors import InputError, PrivacyWarning
 from ..core.numbers import check_synthetic_row_count
 from ..core.provenance import Provenance
 from ..core.types import Array, Rng, Texts, frozen
+from ..data.privacy_unit import PrivacyUnit
 from ..models.releases import Release
+from ..models.synthetic_people import sample_table
 from ..privacy.accounting import Budget, Plan, PrivacySpent, Spend, budget_warnings
 from ..privacy.curators.curator_of_problem import make_curator
 from ..privacy.noisy_answers import NoisyAnswers
@@ -35,6 +37,7 @@ from .truth import TRUTH_BY_PROBLEM
 
 # a number of steps that no run has: `every` for a comparison after the last step alone
 FINAL_STEP_ONLY = 10**9
+EACH_ROW = PrivacyUnit()
 # the errors that tables show, in this order
 ERROR_NAMES = ("misplaced", "largest", "mean_error", "rmse")
 
@@ -147,16 +150,18 @@ class Run:
     def __iter__(self) -> Iterator[ConvergencePoint]:
         return self._iterator
 
-    def sample(self, rows: int | None = None) -> pd.DataFrame:
+    def sample(self, rows: int | None = None, unit: PrivacyUnit = EACH_ROW) -> pd.DataFrame:
         """Draw synthetic rows of the last release: `rows` of them, or as many as real ones.
 
-        Uses no budget.
+        Where `unit` counts people with totals of rows, these are people, each with its rows. Uses
+        no budget.
         """
         if self.release is None:
             raise InputError("nothing has been released yet: iterate over the run first")
         if rows is not None:
             check_synthetic_row_count(rows)
-        return self.release.sample(self.problem.n if rows is None else rows, self._sampling_rng)
+        count = self.problem.n if rows is None else rows
+        return sample_table(self.release, unit, count, self._sampling_rng)
 
     def finish(self) -> "Run":
         """Run to the end and return self."""

@@ -17,6 +17,7 @@ from ..core.provenance import Released
 from ..core.types import Array, Axes, Rng, frozen
 from ..queries import Marginals, Workload
 from ..schema.domain import Domain, sum_to_axes
+from .conditional_rows import complete_on_tree, divide_or_zero
 from .junction_tree import JunctionTree, build_junction_tree
 from .releases import sample_systematically, sample_within_states
 
@@ -174,6 +175,10 @@ class GraphicalModel(Released):
                 out[:, a] = code
         return out[rng.permutation(rows)]
 
+    def complete_codes(self, codes: Array, axes: Axes, rng: Rng) -> Array:
+        """Return codes (rows, d) that keep the columns `axes`, others drawn given these."""
+        return complete_on_tree(self.junction, self._tables, codes, axes, rng)
+
     def without_weak_pairs(self, loss_per_cell_share: float) -> JunctionTree:
         """Return the junction tree without pairs a, b whose tie says little for its cells.
 
@@ -210,11 +215,6 @@ class GraphicalModel(Released):
             if not parts:
                 covered.append(clique)
         return build_junction_tree(self.junction.shape, covered)
-
-
-def divide_or_zero(table: Array, divisor: Array) -> Array:
-    """Return the quotient of two tables, 0 where the divisor is 0."""
-    return np.divide(table, divisor, out=np.zeros_like(table), where=divisor > 0)
 
 
 def contract_factors(operands: list[Factor], output_axes: Axes) -> Array:

@@ -3,7 +3,7 @@
 import math
 from collections.abc import Callable
 from functools import cached_property
-from typing import ClassVar, Protocol
+from typing import ClassVar, Protocol, runtime_checkable
 
 import numpy as np
 import pandas as pd
@@ -11,7 +11,7 @@ import pandas as pd
 from ..core.errors import InputError
 from ..core.numbers import consecutive_slices
 from ..core.provenance import Provenance, Released
-from ..core.types import Array, Axes, Rng, Texts, frozen
+from ..core.types import Array, Axes, Rng, Shape, Texts, frozen
 from ..queries import Marginals, Workload
 from ..queries.marginals import nonempty_subsets
 from ..queries.product_answers import MAX_JOINT_CELLS, ProductAnswers, column_slices
@@ -20,6 +20,7 @@ from ..schema.domain import Domain, Rows
 GOLDEN_SHARE = (
     math.sqrt(5) - 1
 ) / 2  # the share whose multiples are spread most evenly over a circle
+MAX_GIVEN_CELLS = 1 << 22  # cells of conditional tables that are held at once: 32 MB
 
 
 class Release(Protocol):
@@ -33,6 +34,26 @@ class Release(Protocol):
 
     def sample(self, rows: int, rng: Rng) -> pd.DataFrame:
         """Draw `rows` synthetic rows."""
+        ...
+
+
+@runtime_checkable
+class RowModel(Protocol):
+    """A released distribution over a domain's cells, which draws rows also where some is given."""
+
+    domain: Domain
+
+    def sample_codes(self, rows: int, rng: Rng) -> Array:
+        """Draw the codes (rows, d) of synthetic rows, in random order."""
+        ...
+
+    def complete_codes(self, codes: Array, axes: Axes, rng: Rng) -> Array:
+        """Return codes (rows, d) that keep the columns `axes`; the others are drawn given these.
+
+        Each row is drawn from the conditional distribution, rows that are given the same about as
+        evenly as `sample_codes` draws. What the distribution gives no mass can be completed by
+        anything.
+        """
         ...
 
 
@@ -53,9 +74,21 @@ class Histogram(Released):
         There are ⌊rows · D⌋ of each cell or one more, then shuffled. This rounds far closer than
         independent draws, whose error 1/√rows would hide the algorithm's own.
         """
-        return self.domain.decode_rounded(
-            self.domain.codes_of_cells(sample_systematically(self.D, rows, rng)), rng
-        )
+        return self.domain.decode_rounded(self.sample_codes(rows, rng), rng)
+
+    def sample_codes(self, rows: int, rng: Rng) -> Array:
+        """Draw the codes (rows, d) of synthetic rows; see `sample`."""
+        return self.domain.codes_of_cells(sample_systematically(self.D, rows, rng))
+
+    def complete_codes(self, codes: Array, axes: Axes, rng: Rng) -> Array:
+        """Return codes (rows, d) that keep the columns `axes`, others drawn from D given these."""
+        shape = self.domain.shape
+        drawn_axes = tuple(a for a in range(len(shape)) if a not in axes)
+        table = self.D.reshape(shape).transpose((*axes, *drawn_axes))
+        table = table.reshape(self.domain.table_size(axes), -1)
+        given_cells, state = np.unique(table_cells(codes, axes, shape), return_inverse=True)
+        drawn_cells = sample_within_states(table[given_cells], state.ravel(), rng)
+        return with_table_cells(codes, drawn_axes, shape, drawn_cells)
 
 
 @frozen
@@ -82,9 +115,27 @@ class SyntheticRows(Released):
 
     def sample(self, rows: int, rng: Rng) -> pd.DataFrame:
         """Draw `rows` of the synthetic rows by systematic sampling, as in `Histogram.sample`."""
-        return self.domain.decode_rounded(
-            self.codes[sample_systematically(self.counts, rows, rng)], rng
-        )
+        return self.domain.decode_rounded(self.sample_codes(rows, rng), rng)
+
+    def sample_codes(self, rows: int, rng: Rng) -> Array:
+        """Draw the codes (rows, d) of some of the synthetic rows; see `sample`."""
+        return self.codes[sample_systematically(self.counts, rows, rng)]
+
+    def complete_codes(self, codes: Array, axes: Axes, rng: Rng) -> Array:
+        """Return codes (rows, d) drawn among the synthetic rows that agree in the columns `axes`.
+
+        A row that agrees with none stays as it is.
+        """
+        both = np.concatenate([self.codes[:, axes], codes[:, axes]])
+        _, state = np.unique(both, axis=0, return_inverse=True)
+        state = state.ravel()
+        own_state = state[: len(self.codes)]
+        given_state = state[len(self.codes) :]
+        is_known = np.isin(given_state, own_state)
+        completed = np.array(codes)
+        drawn_rows = sample_within_groups(self.counts, own_state, given_state[is_known], rng)
+        completed[is_known] = self.codes[drawn_rows]
+        return completed
 
 
 @frozen
@@ -114,12 +165,52 @@ class ProductMixture(Released):
         They are spread evenly over the component's cells. Within a component columns are drawn one
         by one, each as evenly; the rows are shuffled.
         """
+        return self.domain.decode_rounded(self.sample_codes(rows, rng), rng)
+
+    def sample_codes(self, rows: int, rng: Rng) -> Array:
+        """Draw the codes (rows, d) of synthetic rows; see `sample`."""
         component = sample_systematically(self.weights, rows, rng)
         codes = [
             sample_within_states(self.probabilities[:, block], component, rng)
             for block in column_slices(self.domain)
         ]
-        return self.domain.decode_rounded(np.column_stack(codes), rng)
+        return np.column_stack(codes)
+
+    def complete_codes(self, codes: Array, axes: Axes, rng: Rng) -> Array:
+        """Return codes (rows, d) that keep the columns `axes`, others drawn given these.
+
+        Each row draws a component c anew, given its columns: with probability proportional to
+        w_c Π_a p_c(its value in a).
+        """
+        given_values, state = np.unique(codes[:, axes], axis=0, return_inverse=True)
+        component = self._draw_components(given_values, state.ravel(), axes, rng)
+        completed = np.array(codes)
+        for a, block in enumerate(column_slices(self.domain)):
+            if a not in axes:
+                completed[:, a] = sample_within_states(self.probabilities[:, block], component, rng)
+        return completed
+
+    def _draw_components(self, given_values: Array, state: Array, axes: Axes, rng: Rng) -> Array:
+        """Draw the component of each row (rows,) given its columns `axes`.
+
+        These are `given_values` (S, axes) of the row's `state` (rows,), taken some at a time to
+        keep the table of states and components small.
+        """
+        blocks = column_slices(self.domain)
+        component = np.empty(len(state), dtype=np.int64)
+        states_at_once = max(1, MAX_GIVEN_CELLS // len(self.weights))
+        for start in range(0, len(given_values), states_at_once):
+            values = given_values[start : start + states_at_once]
+            with np.errstate(divide="ignore"):
+                logs = np.log(self.weights)[None, :]
+                for position, a in enumerate(axes):
+                    table = self.probabilities[:, blocks[a]]
+                    logs = logs + np.log(table[:, values[:, position]].T)
+            maxima = logs.max(axis=1, keepdims=True)
+            maxima[maxima == -np.inf] = 0.0
+            rows = np.flatnonzero((state >= start) & (state < start + states_at_once))
+            component[rows] = sample_within_states(np.exp(logs - maxima), state[rows] - start, rng)
+        return component
 
 
 @frozen
@@ -225,11 +316,15 @@ class UnbiasedAnswers(Released):
 
         Raises InputError if no such fit can be made.
         """
+        return self.fitted().sample(rows, rng)
+
+    def fitted(self) -> Release:
+        """Return a non-negative fit to these answers; InputError if none can be made."""
         if self.fit is None:
             raise InputError(
                 "unbiased answers are no distribution, and no rows can be drawn from them"
             )
-        return self.fit().sample(rows, rng)
+        return self.fit()
 
 
 @frozen
@@ -266,6 +361,51 @@ def sample_systematically(weights: Array, rows: int, rng: Rng) -> Array:
     positions = (rng.random() + np.arange(rows)) * (cumulative[-1] / rows)
     last = int(np.flatnonzero(weights)[-1])  # rounding must not reach past it
     return rng.permutation(np.minimum(np.searchsorted(cumulative, positions, side="right"), last))
+
+
+def table_cells(codes: Array, axes: Axes, shape: Shape) -> Array:
+    """Return the number (rows,) of each row's cell in the table on columns `axes`.
+
+    All are 0 where there are no columns.
+    """
+    if not axes:
+        return np.zeros(len(codes), dtype=np.int64)
+    columns = tuple(codes[:, a] for a in axes)
+    return np.asarray(np.ravel_multi_index(columns, tuple(shape[a] for a in axes)))
+
+
+def with_table_cells(codes: Array, axes: Axes, shape: Shape, cells: Array) -> Array:
+    """Return codes (rows, d) with the columns `axes` of these cells (rows,) of their table."""
+    changed = np.array(codes)
+    if axes:
+        columns = np.unravel_index(cells, tuple(shape[a] for a in axes))
+        for a, column in zip(axes, columns, strict=True):
+            changed[:, a] = column
+    return changed
+
+
+def sample_within_groups(weights: Array, group: Array, state: Array, rng: Rng) -> Array:
+    """Draw for every row one item of the group (rows,) that is its `state`; systematic in a group.
+
+    Items (r,) have `weights` and a `group` each. Of g rows of a group each item gets ⌊g · share⌋
+    or one more, in random order. Every state is the group of an item with weight.
+    """
+    order = np.argsort(group, kind="stable")
+    cumulative = np.cumsum(weights[order], dtype=float)
+    group_ends = np.searchsorted(group[order], state, side="right") - 1
+    group_starts = np.searchsorted(group[order], state, side="left")
+    before = np.where(group_starts > 0, cumulative[group_starts - 1], 0.0)
+    shuffled = rng.permutation(len(state))
+    rows = shuffled[np.argsort(state[shuffled], kind="stable")]
+    _, first, counts = np.unique(state[rows], return_index=True, return_counts=True)
+    turn = np.arange(len(rows)) - np.repeat(first, counts)
+    offset = np.repeat(rng.random(len(counts)), counts)
+    shares = (turn + offset) / np.repeat(counts, counts)
+    positions = before[rows] + shares * (cumulative[group_ends[rows]] - before[rows])
+    items = np.searchsorted(cumulative, positions, side="right")
+    drawn = np.empty(len(state), dtype=np.int64)
+    drawn[rows] = order[np.clip(items, group_starts[rows], group_ends[rows])]
+    return drawn
 
 
 def sample_within_states(

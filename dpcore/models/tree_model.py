@@ -16,7 +16,8 @@ from ..core.types import Array
 from ..problems import PublicStart
 from ..queries import Marginals, Workload
 from ..schema.domain import Domain, sum_to_axes
-from .graphical_model import GraphicalModel, divide_or_zero, require_base_tables, tables_by_clique
+from .conditional_rows import divide_or_zero
+from .graphical_model import GraphicalModel, require_base_tables, tables_by_clique
 from .junction_tree import JunctionTree, build_junction_tree
 from .releases import Release
 

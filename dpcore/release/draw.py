@@ -8,6 +8,7 @@ import pandas as pd
 from ..core.errors import BudgetError, InputError
 from ..core.types import ProgressCallback, frozen, ignore_progress
 from ..models.releases import Release, ReleasedParameter, UnbiasedAnswers
+from ..models.synthetic_people import sample_table
 from ..privacy import entropy
 from ..privacy.accounting import Plan
 from ..privacy.curators.curator import Curator
@@ -27,8 +28,9 @@ EXACT_NOISE_TEXT = "exact {} on {} (without rounding, by {})"
 class DrawnRelease:
     """The last released object, the synthetic rows and the measurements of a release.
 
-    Synthetic rows are None for answers that have no distribution. `noise_rng` says in words which
-    noise was drawn exactly and which in floating point.
+    Synthetic rows are None for answers that have no distribution, and those of synthetic people
+    where everyone counts once with totals of rows (`models.synthetic_people`). `noise` says in
+    words which noise was drawn exactly and which in floating point.
     """
 
     release: Release
@@ -51,7 +53,9 @@ def draw_release(
     if ready.schema_measurement is not None:
         noise_words += f"; that of the schema: {_schema_noise_text(ready.schema_measurement.plan)}"
     try:
-        rows = release.sample(ready.request.rows or ready.problem.n, key.generator("rows"))
+        request = ready.request
+        count = request.rows or ready.problem.n
+        rows = sample_table(release, request.unit, count, key.generator("rows"))
     except InputError:
         if not isinstance(release, UnbiasedAnswers):
             raise

@@ -18,6 +18,7 @@ from ..data.input_files import (
     open_regular_file,
     reader_errors_as_input_error,
 )
+from ..data.privacy_unit import PrivacyUnit
 from ..data.readers import read_json, read_table
 from ..models.releases import Histogram, Release, SyntheticRows, UnbiasedAnswers
 from ..privacy.accounting import ACCOUNTANT_BY_NAME, Budget
@@ -120,12 +121,23 @@ def read_weights(
 def read_synthetic_rows(
     files: Mapping[str, FileSource], domain: Domain, name: str = ""
 ) -> SyntheticRows | None:
-    """Return the synthetic rows of a release; None where it has no such file."""
+    """Return the synthetic rows of a release; None where it has no such file.
+
+    Where they are those of synthetic people, these count once, as the people of the table do: the
+    rows of each share one vote.
+    """
     table = _read_optional_table(files, ROWS_FILE, name)
     if table is None:
         return None
     with _release_errors(name, ROWS_FILE):
-        rows = domain.encode(table)
+        facts = read_json(files[FACTS_FILE], _file_label(name, FACTS_FILE))
+        people = facts.get("synthetic_people")
+        if people is None:
+            rows = domain.encode(table)
+        else:
+            row_limit = facts["protects"]["row_limit"]
+            unit = PrivacyUnit(people["column"], row_limit, counts_people=True)
+            rows = unit.encode(domain, table)
         return SyntheticRows(domain, rows.values, rows.weights)
 
 

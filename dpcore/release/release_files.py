@@ -79,6 +79,8 @@ def write_release_files(
     facts = release_facts(
         ready, reservation, drawing.noise, account["releases"][-1], measuring_entries
     )
+    if drawing.rows is not None and ready.request.unit.row_totals:
+        facts["synthetic_people"] = _synthetic_people_facts(drawing.rows)
     unbiased_answers = unbiased_tables(drawing.release, drawing.measurements, workload.domain)
     np.savez_compressed(
         draft_folder / "tables.npz", allow_pickle=False, **tables_to_arrays(unbiased_answers)
@@ -158,6 +160,12 @@ def _learned_facts(ready: PreparedLearning, parameter: ReleasedParameter) -> Jso
             for name, x, a, b in rows
         ],
     }
+
+
+def _synthetic_people_facts(rows: pd.DataFrame) -> Json:
+    """Return how many synthetic people there are, and the column of their invented ids."""
+    ids = rows.iloc[:, 0]
+    return {"count": int(ids.nunique()), "column": str(ids.name)}
 
 
 def _release_tables(

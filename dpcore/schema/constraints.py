@@ -203,13 +203,13 @@ def put_rows_in_order(
     Cells that can go together always leave room for that.
     """
     values = values.copy()
-    was_out_of_order = _rows_out_of_order(values)
+    was_out_of_order = rows_out_of_order(values)
     out_of_order = was_out_of_order
     for _ in range(MAX_REDRAWS):
         if not out_of_order.any():
             return values, was_out_of_order
         values[out_of_order] = redraw(out_of_order)
-        out_of_order = out_of_order & _rows_out_of_order(values)
+        out_of_order = out_of_order & rows_out_of_order(values)
     for i in range(values.shape[1] - 2, -1, -1):  # np.fmin and np.fmax pass NaN over
         column_values = values[out_of_order, i]
         upper = np.fmin(column_values, np.fmin.reduce(values[out_of_order, i + 1 :], axis=1))
@@ -221,6 +221,6 @@ def put_rows_in_order(
     return values, was_out_of_order
 
 
-def _rows_out_of_order(values: Array) -> Array:
+def rows_out_of_order(values: Array) -> Array:
     """Return a mask of the rows in which some number is below an earlier one."""
     return np.asarray((values < np.fmax.accumulate(values, axis=1)).any(axis=1))

@@ -21,6 +21,7 @@ from .constraints import (
     merge_allowed_tables,
     put_rows_in_order,
     replace_impossible_rows,
+    rows_out_of_order,
 )
 from .text_format import DEFAULT_TEXT_FORMAT, TextFormat
 
@@ -365,6 +366,74 @@ class Domain:
             if isinstance(constraint, OrderedColumns):
                 self._redraw_in_order(frame, codes, curves, constraint.columns, rng)
         return pd.DataFrame({c.name: c.write(pd.Series(frame[c.name])) for c in self.columns})
+
+    def decode_groups(
+        self, codes: Array, group: Array, shared_axes: Axes, rng: Rng
+    ) -> pd.DataFrame:
+        """Return a table as `decode_rounded` does, where rows of a group share columns' values.
+
+        Args:
+            codes: Of possible rows (n, d), those of a group one after the other.
+            group: The number (n,) of each row's group: 0, 1, …
+            shared_axes: Columns in which all rows of a group have the same code, and get the same
+                value.
+            rng: Draws numbers in their cells.
+
+        """
+        first_rows = np.flatnonzero(np.diff(group, prepend=-1))
+        curves = []
+        columns = {}
+        for i, column in enumerate(self.columns):
+            is_shared = i in shared_axes
+            column_codes = codes[first_rows, i] if is_shared else codes[:, i]
+            curves.append(column.fit_bin_curve(column_codes))
+            values = column.decode_rounded(column_codes, rng, curves[i])
+            if is_shared:
+                values = values.iloc[group].reset_index(drop=True)
+            columns[column.name] = values
+        frame = pd.DataFrame(columns)
+        orders = [c.columns for c in self.constraints if isinstance(c, OrderedColumns)]
+        for names in orders:
+            self._redraw_in_order(frame, codes, curves, names, rng)
+        if orders:
+            frame = self._share_numbers(frame, group, shared_axes, orders)
+        return pd.DataFrame({c.name: c.write(pd.Series(frame[c.name])) for c in self.columns})
+
+    def _share_numbers(
+        self, frame: pd.DataFrame, group: Array, shared_axes: Axes, orders: Sequence[Texts]
+    ) -> pd.DataFrame:
+        """Return the table with one number a group in shared columns, in order along each row.
+
+        Rows were put in order one by one, and may have moved what is shared. A shared column that
+        is before the others in `orders` takes the least of its group's numbers, any other one the
+        largest: each row stays in order, as the column's other numbers are farther from its
+        neighbours. Where a column is between others, no number may suit all rows of a group: all
+        of them then say what the group's first row says.
+        """
+        first_rows = np.flatnonzero(np.diff(group, prepend=-1))
+        shared_names = [self.names[a] for a in shared_axes]
+        shared = frame.copy()
+        for name in {name for names in orders for name in names if name in shared_names}:
+            values = frame[name].to_numpy(dtype=float, na_value=np.nan)
+            is_before = all(
+                set(names[: names.index(name)]) <= set(shared_names)
+                for names in orders
+                if name in names
+            )
+            combine = np.minimum if is_before else np.maximum
+            number = combine.reduceat(values, first_rows)[group]
+            moved = number != values
+            moved &= ~np.isnan(number)
+            is_whole = self.columns[self.axes([name])[0]].kind == "integer"
+            shared.loc[moved, name] = number[moved].astype(np.int64 if is_whole else float)
+        broken = np.zeros(len(frame), dtype=bool)
+        for names in orders:
+            broken |= rows_out_of_order(shared[[*names]].to_numpy(dtype=float, na_value=np.nan))
+        in_broken_group = np.isin(group, group[broken])
+        first_row = first_rows[group[in_broken_group]]
+        for name in self.names:
+            shared.loc[in_broken_group, name] = frame[name].iloc[first_row].to_numpy()
+        return shared
 
     def _redraw_in_order(
         self,

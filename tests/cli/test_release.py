@@ -41,11 +41,14 @@ from dpcore.release import publish
 from dpcore.release.evidence import verifier
 from dpcore.release.evidence.card import (
     LOOKED_AT_DATA_CAVEAT,
+    ONE_SYNTHETIC_ROW_TEXT,
     PEEKED_CAVEAT,
     PEOPLE_ONCE_CAVEAT,
+    SYNTHETIC_PEOPLE_TEXT,
     card_page,
 )
 from dpcore.release.evidence.facts_label import label_svg
+from dpcore.release.finished_release import files_in_folder, read_model
 from dpcore.release.ledger import drafts, noise_key
 from dpcore.release.ledger.ledger_store import LedgerStore, verify_ledger
 from dpcore.release.release_files import _weight_table, neutralize_formulas
@@ -439,7 +442,9 @@ def test_everyone_counts_once_where_a_person_is_named(epsilon, delta):
     shutil.copy("people/verify.py", "verify.py")
     for folder in ("people", "rows"):
         args = [sys.executable, "-I", "verify.py", folder]
-        assert "sound" in subprocess.run(args, capture_output=True, text=True, check=True).stdout
+        found = subprocess.run(args, capture_output=True, text=True, check=True).stdout
+        assert "sound" in found
+        assert ("77 synthetic people" in found) == (folder == "people")
     claim = read_json("people/release.json")["protects"]
     assert {name: claim[name] for name in ("records", "rows_per_person", "count", "row_limit")} == {
         "records": 77,
@@ -457,9 +462,40 @@ def test_everyone_counts_once_where_a_person_is_named(epsilon, delta):
         for number in (rows, kept):
             assert not re.search(rf"(?<![\w.]){number}(?![\w.])", text), file
     assert PEOPLE_ONCE_CAVEAT in html.unescape(Path("people/card.html").read_text())
+    rows = pd.read_csv("people/synthetic.csv")
+    people = rows.groupby("name", sort=False)
+    assert rows["name"].unique().tolist() == [f"synthetic-{i + 1}" for i in range(77)]
+    assert (people.size() == people["rows"].first()).all()
+    assert (people["b"].nunique() == 1).all()
+    sentence = SYNTHETIC_PEOPLE_TEXT.format(77, "name", "b, rows")
+    for page in ("card", "board"):
+        assert sentence in html.unescape(Path(f"people/{page}.html").read_text())
     assert "everyone counts once: b = 1" in Path("people/proof.html").read_text()
     assert "77 people" in Path("people/registry.yaml").read_text()
     assert "in a table of 77 people" in Path("people/review.html").read_text()
+
+
+def test_synthetic_people_answer_as_votes_and_as_many_as_asked_for():
+    """Without weights `ask` reads the synthetic people's votes, of which each has one."""
+    who = np.repeat(np.arange(60), [1, 2, 3] * 20)
+    a = (who % 3 > 0).astype(int)  # of a person with one row 0, else 1
+    pd.DataFrame({"=name": who, "a": a, "b": 0}).to_csv("t.csv", index=False)
+    write_json("s.json", {"columns": {"a": integer(0, 1), "b": integer(0, 1)}})
+    given = {"epsilon": 500, "delta": "1e-9", "total": ("999", "1e-9"), "algorithm": "residual"}
+    counting = ("--person==name", "--most-rows=3")
+    run_command(order("all", *counting, "--row-totals", "--rows=90", "--neutralize", **given))
+    rows = pd.read_csv("all/synthetic.csv")
+    assert rows["'=name"].nunique() == 90
+    assert list(pd.read_parquet("all/synthetic.parquet"))[0] == "=name"
+    assert all(holds for holds, _, _ in verifier.run_checks(Path("all")))
+    model = read_model(files_in_folder(Path("all")), domain_from_json(facts("all")["schema"]))
+    share = model.answers(Marginals(model.domain, ["a"]))[0]
+    assert share == approx(1 / 3, abs=0.02), "of people; of rows it is a sixth"
+    run_command(order("one", *counting, "--rows=9", **given))
+    assert len(pd.read_csv("one/synthetic.csv")) == 9
+    assert "synthetic_people" not in facts("one")
+    assert ONE_SYNTHETIC_ROW_TEXT in html.unescape(Path("one/card.html").read_text())
+    assert all(holds for holds, _, _ in verifier.run_checks(Path("one")))
 
 
 def test_a_persons_column_is_told_by_the_name_that_the_schema_gives_it():

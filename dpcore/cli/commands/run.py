@@ -117,6 +117,7 @@ def execute(args: Namespace) -> None:
         as_list=states_repeats(args),
         synthetic=args.synthetic,
         rows=args.rows,
+        unit=experiment.task.unit,
     )
     reports = run_for_each_seed(
         experiment.seeds,

@@ -7,7 +7,7 @@ from markupsafe import Markup
 
 from ...accuracy.meaning_of_epsilon import Promise, guess_tile_texts
 from ...core.numbers import format_short_number, unit_noun
-from ...data.privacy_unit import ROW_COUNT_NOTICE, ROW_UNIT
+from ...data.privacy_unit import ROW_COUNT_NOTICE, ROW_UNIT, ROWS_COLUMN
 from ...privacy.accounting import ACCOUNTANT_BY_NAME, Budget, LifetimeBudget, events_from_json
 from ...problems.parse_tasks import describe_task
 from ...queries.parse_queries import describe_queries_in_everyday_words
@@ -30,6 +30,13 @@ PEOPLE_ONCE_CAVEAT = (
 )
 PERSON_COLUMNS_CAVEAT = (
     "Of a person these columns say what one of that person's rows says, chosen by the hash: {}."
+)
+SYNTHETIC_PEOPLE_TEXT = (
+    "{:,} synthetic people with rows of their own: the ids in the column {} are invented. Rows of "
+    "one person are alike only through the person's columns: {}."
+)
+ONE_SYNTHETIC_ROW_TEXT = (
+    "There is one synthetic row for each person: how many rows a person has was not measured."
 )
 SEVERAL_ROWS_CAVEAT = "Someone with several rows is protected for each, not for all."
 OUTSIDE_PROMISE = "What they reveal about people is outside the promise."
@@ -80,6 +87,7 @@ def card_page(
         tiles=release_tiles(facts),
         promise_words=Promise.of_release(facts).suspicion_sentence,
         asked=asked_words(facts),
+        synthetic=synthetic_words(facts),
         gauge=gauge_html,
         gauge_words=gauge_words,
         origins=origin_words.group_origins(facts["provenance"]),
@@ -126,6 +134,20 @@ def asked_words(facts: ReleaseFacts) -> str:
     if "learned" in facts:
         return describe_task(facts["learned"]["task"])
     return "; ".join(map(describe_queries_in_everyday_words, facts["queries"]["asked"]))
+
+
+def synthetic_words(facts: ReleaseFacts) -> str:
+    """Return what the synthetic rows of a release are; empty where people are not counted."""
+    protects = facts["protects"]
+    people = facts.get("synthetic_people")
+    if people is not None:
+        person_columns = [*protects.get("person_columns", []), ROWS_COLUMN]
+        return SYNTHETIC_PEOPLE_TEXT.format(
+            people["count"], people["column"], ", ".join(person_columns)
+        )
+    if "synthetic.csv" in facts["files"] and protects.get("count") == "people":
+        return ONE_SYNTHETIC_ROW_TEXT
+    return ""
 
 
 def not_covered(facts: ReleaseFacts) -> list[str]:

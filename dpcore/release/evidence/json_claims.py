@@ -477,6 +477,11 @@ RELEASE_CHECK = object_check(
         ),
     },
     {"learned": LEARNED_CHECK},  # of numbers that were learned, in place of queries
+    {
+        "synthetic_people": object_check(
+            {"count": whole_number_check(1), "column": LONG_TEXT_CHECK}
+        ),
+    },
 )
 ACCOUNT_CHECK = object_check(
     {

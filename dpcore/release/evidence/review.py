@@ -11,7 +11,7 @@ Source: Near, Darais, Lefkovitz, Howarth 2025, NIST SP 800-226.
 
 from ...accuracy.meaning_of_epsilon import Promise
 from ...core.numbers import format_percentage_points, format_short_number, unit_noun
-from .card import asked_words, not_covered, release_gauge, release_tiles
+from .card import asked_words, not_covered, release_gauge, release_tiles, synthetic_words
 from .facts_label import (
     NOT_TRUSTED_TEXT,
     TRUST_TEXT,
@@ -49,6 +49,7 @@ def board_page(facts: ReleaseFacts, release: int) -> str:
     extra_values = {
         "release": release,
         "asked": asked_words(facts),
+        "synthetic": synthetic_words(facts),
         "counted_noun": unit_noun(facts["protects"]["rows_per_person"]),
         "protected": protected_text(facts),
         "guess_words": promise.guess_sentence,

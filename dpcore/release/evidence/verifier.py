@@ -34,6 +34,7 @@ if (
     sys.path[:] = [path for path in sys.path if realpath(path) not in _places]
 
 import argparse
+import csv
 import hashlib
 import hmac
 import io
@@ -369,6 +370,62 @@ def _check_ledger(folder: ReleaseFolder, path: Path) -> str:
     )
 
 
+def _check_tables(folder: ReleaseFolder) -> str:
+    """Check answers.csv, and synthetic.csv where it holds people; return what was found."""
+    found = check_answers(folder)
+    stated = folder.facts.get("synthetic_people")
+    if stated is None:
+        return found
+    _check_synthetic_people(folder, stated)
+    return f"{found}; {stated['count']} synthetic people"
+
+
+def _check_synthetic_people(folder: ReleaseFolder, stated: dict) -> None:
+    """Raise WrongError unless synthetic.csv holds as many people as stated, each as it must be.
+
+    Their ids are invented, one after the other; each has as many rows as the column rows says, and
+    one value in each of the person's columns.
+    """
+    protects = folder.facts["protects"]
+    columns = list(folder.facts["schema"]["columns"])
+    require(bool(protects.get("row_totals")), "people are there, and no totals of rows")
+    require(stated["column"] not in columns, "the column of invented ids is one of the schema")
+    rows = csv.reader(folder.lines("synthetic.csv"), strict=True)
+    header = next(rows, [])
+    names = [stated["column"], *columns]
+    same_names = [text in (name, f"'{name}") for text, name in zip(header, names, strict=False)]
+    require(
+        len(header) == len(names) and all(same_names), "synthetic.csv has other columns than stated"
+    )
+    rows_position = names.index("rows")
+    shared = [names.index(name) for name in (*protects.get("person_columns", []), "rows")]
+    people = 0
+    first: list[str] = []
+    remaining = 0
+    for row in rows:
+        require(len(row) == len(names), f"synthetic.csv: line {rows.line_num} has other columns")
+        if remaining == 0:
+            people += 1
+            first = row
+            remaining = int(row[rows_position])
+            require(
+                1 <= remaining <= protects["row_limit"], f"synthetic.csv: {remaining} rows a person"
+            )
+        remaining -= 1
+        require(
+            row[0] == f"synthetic-{people}",
+            f"synthetic.csv: line {rows.line_num} is not of the invented person {people}",
+        )
+        require(
+            all(row[position] == first[position] for position in shared),
+            f"synthetic.csv: line {rows.line_num} contradicts the person's other rows",
+        )
+    require(
+        people == stated["count"] and remaining == 0,
+        f"synthetic.csv has {people} people, and {stated['count']} are stated",
+    )
+
+
 def run_checks(
     path: Path, key: str | None = None, earlier: Path | None = None, ledger: Path | None = None
 ) -> list:
@@ -387,7 +444,7 @@ def run_checks(
         "account": (_check_account, ()),
         "receipt": (_check_receipt, ()),
         "total": (_check_total_budget, ()),
-        "answers": (check_answers, ()),
+        "answers": (_check_tables, ()),
         "documents": (check_documents, ()),
         **({"earlier": (_check_earlier_release, (earlier,))} if earlier else {}),
         **({"ledger": (_check_ledger, (ledger,))} if ledger else {}),

@@ -11,6 +11,8 @@ import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import cryptography
 import pytest
@@ -332,6 +334,45 @@ def test_a_claim_that_everyone_counts_once_agrees_with_itself(claim, columns):
     content_checks._check_unit(PEOPLE_CLAIM, PEOPLE_SCHEMA)
     with pytest.raises(recount.WrongError):
         content_checks._check_unit(PEOPLE_CLAIM | claim, PEOPLE_SCHEMA | columns)
+
+
+PEOPLE_ROWS = ["synthetic-1,0,x,2", "synthetic-1,1,x,2", "synthetic-2,1,y,1"]
+
+
+def check_people(lines=PEOPLE_ROWS, header="id,a,sex,rows", count=2, **protects):
+    """Judge synthetic people as verify.py does, of columns a, sex and rows."""
+    facts = {
+        "protects": {"row_totals": True, "row_limit": 3, "person_columns": ["sex"]} | protects,
+        "schema": {"columns": {"a": {}, "sex": {}, "rows": {}}},
+    }
+    folder: Any = SimpleNamespace(facts=facts, lines=lambda _: [f"{header}\n", *lines])
+    verifier._check_synthetic_people(folder, {"count": count, "column": "id"})
+
+
+@parametrize(
+    "change",
+    [
+        {"lines": ["synthetic-1,0,x,2", "synthetic-1,1,y,2", PEOPLE_ROWS[2]]},
+        {"lines": ["synthetic-1,0,x,2", "synthetic-1,1,x,1", PEOPLE_ROWS[2]]},
+        {"lines": [*PEOPLE_ROWS, "synthetic-2,0,y,1"]},
+        {"lines": [*PEOPLE_ROWS, "synthetic-3,0,y,2"]},
+        {"lines": [*PEOPLE_ROWS[:2], "17,1,y,1"]},
+        {"lines": [*PEOPLE_ROWS[:2], "synthetic-1,1,x,1"]},
+        {"lines": [*PEOPLE_ROWS[:2], "synthetic-2,1,y,0"]},
+        {"lines": [*PEOPLE_ROWS[:2], "synthetic-2,1,y"]},
+        {"count": 3},
+        {"header": "id,a,rows,sex"},
+        {"header": "name,a,sex,rows"},
+        {"row_limit": 1},
+        {"row_totals": False},
+    ],
+)
+def test_synthetic_people_are_as_many_and_have_the_rows_that_they_say(change):
+    check_people([f"{row}\n" for row in PEOPLE_ROWS])
+    check_people([f"{row}\n" for row in PEOPLE_ROWS], header="'id,a,sex,rows")
+    lines = [f"{row}\n" for row in change.pop("lines", PEOPLE_ROWS)]
+    with pytest.raises(recount.WrongError):
+        check_people(lines, **change)
 
 
 def test_an_account_linked_anew_shows_beside_an_earlier_folder_and_the_ledger(made, folder):
