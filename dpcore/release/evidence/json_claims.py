@@ -359,6 +359,8 @@ RELEASE_CHECK = object_check(
                 "row_limit": whole_number_check(1),
                 "row_totals": choice_check(True),
                 "person_columns": list_check(text_check(), 1),
+                "successions": list_check(text_check(), 1),
+                "time_column": text_check(),
             },
         ),
         "promise": object_check(

@@ -1,0 +1,34 @@
+"""Questions about what follows what in two rows of one person, one for each cell of the table."""
+
+import itertools
+
+from ..data.row_pairs import pair_in_domain
+from ..schema.column import Column
+from ..schema.domain import Domain
+from .questions import Question, parse_question
+
+
+def succession_questions(domain: Domain, name: str) -> list[Question]:
+    """Return the questions of a column's successions, in the order of the cells of their table.
+
+    Raises InputError where the domain has none.
+    """
+    first, second = (domain.column(pair_name) for pair_name in pair_in_domain(domain, name))
+    return [
+        parse_question(f"{_comparison(first, i)} and {_comparison(second, j)}", domain)
+        for i, j in itertools.product(range(first.size), range(second.size))
+    ]
+
+
+def _comparison(column: Column, cell: int) -> str:
+    """Return the comparison that holds in one cell of a column."""
+    name = _quoted(column.name)
+    if cell == column.nonmissing_size:
+        return f"{name} is missing"
+    return f"{name} = {_quoted(column.labels[cell])}"
+
+
+def _quoted(text: str) -> str:
+    """Return a text in the quotes of a question."""
+    doubled = text.replace('"', '""')
+    return f'"{doubled}"'
