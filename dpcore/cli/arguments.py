@@ -11,7 +11,7 @@ from ..core.types import Json, Texts
 from ..data.privacy_unit import DEFAULT_ROWS_OF_ONE_VOTE, ROWS_COLUMN
 from ..evaluation.experiment import MAX_REPEATS, MAX_SEED, PEOPLE, ROWS
 from ..privacy.accounting import MAX_DELTA, MAX_EPSILON, MIN_DELTA, MIN_EPSILON
-from ..queries.parse_queries import split_column_names
+from ..queries.parse_queries import split_column_names, succession_columns
 
 ArgumentSpec = tuple[str, Json]  # its name, and what argparse is told of it
 
@@ -173,6 +173,12 @@ PERSON_COLUMNS_ARGUMENT = argument(
     f"with --count {PEOPLE}: columns that belong to the person, such as the year of birth; each "
     "says of a person what one row says",
 )
+TIME_COLUMN_ARGUMENT = argument(
+    "--time-column",
+    "COLUMN",
+    "with --queries successions:a,b: the column of the schema that puts a person's rows in order, "
+    "so that each is followed by the next (default: all ordered pairs of a person's rows)",
+)
 
 
 def privacy_unit_of(args: Namespace) -> PrivacyUnit:
@@ -189,6 +195,8 @@ def privacy_unit_of(args: Namespace) -> PrivacyUnit:
             raise InputError(f"--row-totals needs --count {PEOPLE}; rows are counted already")
         if columns_text:
             raise InputError(f"--person-columns needs --person and --count {PEOPLE}")
+        if getattr(args, "time_column", None) is not None:
+            raise InputError(f"--time-column needs --person and --count {PEOPLE}")
         return row_unit_of(args)
     if args.person is None:
         raise InputError(f"--count {PEOPLE} needs --person, the column that identifies a person")
@@ -199,6 +207,8 @@ def privacy_unit_of(args: Namespace) -> PrivacyUnit:
         counts_people=True,
         row_totals=row_totals,
         person_columns=tuple(split_column_names(columns_text)) if columns_text else (),
+        succession_columns=succession_columns(getattr(args, "queries", None) or ()),
+        time_column=getattr(args, "time_column", None),
     )
 
 

@@ -149,6 +149,8 @@ def _file_facts(grid: ExperimentGrid[QueryTask], runner: GridRunner) -> Json:
         task_facts |= {"count": PEOPLE, "row_limit": unit.most_rows}
     if unit.person_columns:
         task_facts["person_columns"] = list(unit.person_columns)
+    if unit.time_column is not None:
+        task_facts["time_column"] = unit.time_column
     task_facts["delta"] = grid.budgets[0].delta
     return {
         "tags": PROVENANCE_TAGS,

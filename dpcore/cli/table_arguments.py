@@ -48,6 +48,7 @@ from .arguments import (
     PERSON_ARGUMENTS,
     PERSON_COLUMNS_ARGUMENT,
     ROW_TOTALS_ARGUMENT,
+    TIME_COLUMN_ARGUMENT,
     argument,
     finite_number,
     flag,
@@ -87,6 +88,7 @@ TASK_ARGUMENTS = (
     COUNT_ARGUMENT,
     ROW_TOTALS_ARGUMENT,
     PERSON_COLUMNS_ARGUMENT,
+    TIME_COLUMN_ARGUMENT,
     argument("--start", "PUBLIC", "a public table of the same schema to start from"),
     flag("--start-support", "combinations that --start lacks stay empty"),
 )

@@ -26,8 +26,11 @@ t(k, c) makes N σ √(Σ k²) of such a total (`accuracy.intervals.question_int
 A column may belong to the person, as the sex does, and not to the row: then all rows of a person
 say in it what one of them says, the one that a limit of one row keeps. That is a change of a
 person's rows by these rows alone, before anything is counted, so that no sensitivity changes.
+
+Of some columns two rows of a person may be asked for, as what follows what: `row_pairs`.
 """
 
+import json
 import math
 from collections.abc import Sequence
 from dataclasses import replace
@@ -41,6 +44,7 @@ from ..schema.column import Column
 from ..schema.column_readings import comparable_name, positions_of_name
 from ..schema.domain import Domain, Rows
 from .cell_hashes import combine_hashes, hash_cells, hash_person_ids
+from .row_pairs import Successions
 
 ROW_UNIT = "one row"
 ROWS_COLUMN = "rows"  # the column that says how many rows a person has
@@ -65,8 +69,10 @@ class PrivacyUnit:
     Without that column, `most_rows` above 1 is a promise of whoever holds the table: noise is
     scaled to it, and no row is left out. With `counts_people` everyone counts once: the kept rows
     of a person share one vote (see the module), and with `row_totals` a column `rows` says how many
-    these are. `person_columns` are those that belong to the person. Raises InputError where that
-    has no person column, or more rows than can share a vote.
+    these are. `person_columns` are those that belong to the person. `succession_columns` are those
+    whose values in two rows of a person are asked for, in the order of `time_column` if there is
+    one (`row_pairs`). Raises InputError where that has no person column, or more rows than can
+    share a vote.
 
     >>> PrivacyUnit(person="name", most_rows=2).description
     'one person with at most 2 rows'
@@ -79,8 +85,11 @@ class PrivacyUnit:
     counts_people: bool = False
     row_totals: bool = False
     person_columns: Texts = ()
+    succession_columns: Texts = ()
+    time_column: str | None = None
 
     def __post_init__(self) -> None:
+        self._check_successions()
         if not self.counts_people:
             if self.person_columns:
                 raise InputError(
@@ -103,6 +112,26 @@ class PrivacyUnit:
                 f"{self.most_rows} rows cannot share one person's vote, 1 to "
                 f"{MAX_ROWS_OF_ONE_VOTE} can; keep fewer rows of a person, or count rows"
             )
+
+    def _check_successions(self) -> None:
+        """Raise InputError for successions without people of several rows, or a time without."""
+        if self.succession_columns and not (self.counts_people and self.most_rows > 1):
+            raise InputError(
+                "successions are of two rows of a person who counts once: name the column that "
+                "identifies a person, count people, and keep at least 2 rows of each"
+            )
+        if self.time_column is not None and not self.succession_columns:
+            raise InputError(
+                f"a column of time, {self.time_column!r}, puts the rows of a person in order for "
+                "successions; ask for these too, or name no such column"
+            )
+
+    @property
+    def successions(self) -> Successions | None:
+        """What is asked of two rows of a person; None for nothing."""
+        if not self.succession_columns:
+            return None
+        return Successions(self.succession_columns, self.time_column)
 
     @property
     def group(self) -> int:
@@ -130,13 +159,18 @@ class PrivacyUnit:
         if self.row_totals:
             details.append(ROWS_COLUMN)
         details.extend(self.person_columns)
+        if self.successions is not None:
+            names = [*self.succession_columns, self.time_column]
+            details.append(f"successions {json.dumps(names)}")
         return [self.person, self.most_rows, *details]
 
     def extend_domain(self, domain: Domain) -> Domain:
-        """Return the domain with the column `rows` where there are row totals.
+        """Return the domain with the columns of pairs, and `rows` where there are row totals.
 
         InputError where the domain has such a column of its own.
         """
+        if self.successions is not None:
+            domain = self.successions.extend_domain(domain)
         if not self.row_totals:
             return domain
         _refuse_rows_column(domain.names)
@@ -154,7 +188,23 @@ class PrivacyUnit:
         votes = self.votes_of_rows(kept_rows)
         require_two_people(int(votes.sum()) // self.votes_per_unit)
         kept_rows = self.with_rows_column(kept_rows, votes)
+        if self.successions is not None:
+            return self._encode_pairs(self.successions, domain, kept_rows, votes)
         return domain.group_votes(domain.encode_cells(kept_rows), votes, self.votes_per_unit)
+
+    def _encode_pairs(
+        self, successions: Successions, domain: Domain, kept_rows: pd.DataFrame, votes: Array
+    ) -> Rows:
+        """Return kept rows, each with the pairs of its person, grouped, with their votes.
+
+        The votes L/k of a row are shared evenly by its lines, k − 1 of them: see `row_pairs`.
+        """
+        person = self.person or ""
+        people = person_numbers(kept_rows, person)
+        hashes = hash_rows(kept_rows, person, domain.names)
+        codes, pairs = successions.encode(domain, kept_rows, people, hashes)
+        votes_of_line = (votes // pairs.line_count)[pairs.row]
+        return domain.group_votes(codes, votes_of_line, self.votes_per_unit)
 
     def votes_of_rows(self, kept_rows: pd.DataFrame) -> Array:
         """Return the votes (n,) of rows that were limited already: L/k_i of each row of person i.
@@ -340,26 +390,33 @@ def limit_rows(
     person_index = pd.factorize(person_hashes)[0]
     is_left_out = np.bincount(person_index)[person_index] > max_rows
     candidate_rows = np.flatnonzero(is_left_out)
-    person_hashes = person_hashes[candidate_rows]
-    person_index = person_index[candidate_rows]
-    row_hashes = np.zeros(len(candidate_rows), np.uint64)
+    hashes = pd.Series(hash_rows(frame.iloc[candidate_rows], person, columns, seed))
+    candidate_people = person_index[candidate_rows]
+    is_left_out[candidate_rows] = hashes.groupby(candidate_people).rank(method="first") > max_rows
+    return frame.iloc[~is_left_out].reset_index(drop=True)
+
+
+def hash_rows(
+    frame: pd.DataFrame, person: str, columns: Sequence[str] | None = None, seed: int = 0
+) -> Array:
+    """Return the hash (n,) of each row by which `limit_rows` chooses, whose arguments these are.
+
+    It is that of the seed, its person, what it says in `columns`, and its copy number.
+    """
+    names = [str(c) for c in frame.columns]
+    person_hashes = hash_person_ids(pd.Series(frame.iloc[:, person_position(person, names)]))
+    person_index = pd.factorize(person_hashes)[0]
+    row_hashes = np.zeros(len(frame), np.uint64)
     keys = None if columns is None else set(map(comparable_name, columns))
     for _, i in sorted(
         (name, i) for i, name in enumerate(names) if keys is None or comparable_name(name) in keys
     ):
-        row_hashes = combine_hashes(
-            row_hashes, hash_cells(pd.Series(frame.iloc[candidate_rows, i]))
-        )
+        row_hashes = combine_hashes(row_hashes, hash_cells(pd.Series(frame.iloc[:, i])))
     copy_numbers = (
         pd.Series(row_hashes)
         .groupby([person_index, row_hashes], sort=False)
         .cumcount()
         .to_numpy(np.uint64)
     )
-    rank = pd.Series(
-        combine_hashes(
-            combine_hashes(combine_hashes(np.uint64(seed), person_hashes), row_hashes), copy_numbers
-        )
-    )
-    is_left_out[candidate_rows] = rank.groupby(person_index).rank(method="first") > max_rows
-    return frame.iloc[~is_left_out].reset_index(drop=True)
+    seed_and_person = combine_hashes(np.uint64(seed), person_hashes)
+    return combine_hashes(combine_hashes(seed_and_person, row_hashes), copy_numbers)

@@ -39,7 +39,7 @@ from ..data.privacy_unit import PrivacyUnit
 from ..privacy.accounting import Budget
 from ..problems import QueryRelease
 from ..queries import Workload
-from ..queries.parse_queries import join_column_names, read_queries
+from ..queries.parse_queries import join_column_names, read_queries, succession_columns
 from ..schema.domain import Domain
 from ..schema.partial_schema import (
     PartialSchema,
@@ -106,6 +106,7 @@ _FIELD_CHECKS: tuple[tuple[str, Callable[[Any], bool], str], ...] = (
         lambda value: value is None or _is_text_list(value, 0),
         "a list of names of columns",
     ),
+    ("time_column", lambda value: value is None or is_short_text(value), "the name of a column"),
     ("seed", lambda value: is_whole_number(value, 0, MAX_SEED), "a whole number ≥ 0"),
     (
         "repeat",
@@ -156,6 +157,8 @@ class QueryTask:
         if has_private_columns(schema):
             if self.unit.row_totals:
                 raise InputError("totals of rows beside people need a schema without private parts")
+            if self.unit.successions is not None:
+                raise InputError("successions need a schema without private parts")
             partial_schema = partial_schema_from_json(schema)
             return partial_schema.project(self.columns) if self.columns else partial_schema
         domain = domain_from_json(schema)
@@ -223,6 +226,8 @@ class Experiment:
             document["row_totals"] = True
         if unit.person_columns:
             document["person_columns"] = list(unit.person_columns)
+        if unit.time_column is not None:
+            document["time_column"] = unit.time_column
         for name, default in OPTIONAL_TASK_FIELDS.items():
             if getattr(task, name) != default:
                 document[name] = getattr(task, name)
@@ -256,6 +261,7 @@ class Experiment:
         for name in document["parameters"]:
             if name not in known_names:
                 raise InputError(f"the project's algorithm has no parameter {name[:40]!r}")
+        counts_people = document.get("count") == PEOPLE
         task = QueryTask(
             table=document["table"],
             schema=document["schema"],
@@ -264,9 +270,11 @@ class Experiment:
             unit=PrivacyUnit(
                 document["person"],
                 document["most_rows"],
-                counts_people=document.get("count") == PEOPLE,
+                counts_people=counts_people,
                 row_totals=bool(document.get("row_totals")),
                 person_columns=tuple(document.get("person_columns") or ()),
+                succession_columns=succession_columns(document["queries"] if counts_people else ()),
+                time_column=document.get("time_column"),
             ),
             **{name: document[name] for name in OPTIONAL_TASK_FIELDS if name in document},
         )
@@ -419,6 +427,8 @@ def query_task_words(command: str, task: QueryTask) -> list[str]:
         words += ["--row-totals"]
     if task.unit.person_columns:
         words += option_words("--person-columns", join_column_names(task.unit.person_columns))
+    if task.unit.time_column is not None:
+        words += option_words("--time-column", task.unit.time_column)
     if task.start is not None:
         words += option_words("--start", task.start)
     if task.start_support:

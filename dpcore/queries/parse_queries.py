@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from ..core.errors import InputError
 from ..core.types import Texts
 from ..data.readers import read_matrix
+from ..data.row_pairs import pair_in_domain
 from ..schema.domain import Domain
 from . import Explicit, Marginals, TableQueries, Union, Workload
 from .questions import parse_question
@@ -18,11 +19,13 @@ QUERY_FORMS_HELP = (
     'marginals:W (all W-way), marginals:[["a","b"],["c"]] (chosen ones), windows:y1..y12:3 '
     "(every 3 waves in a row), ranges:a,b and prefixes:a,b (1-D, of columns with an order), "
     "conjunctions:W:N (N random ones over W columns), halfspaces:a,b:N (N random ones over columns "
-    "of numbers), question:sex = Female and age > 50 (one question in words), matrix:FILE.npy (m × "
+    "of numbers), successions:a,b (of people who count once: what follows what in two rows of a "
+    "person), question:sex = Female and age > 50 (one question in words), matrix:FILE.npy (m × "
     "k, in -1..1); "
     "given several times, they are asked together; in a list a,b a name with a comma or a quote "
     'is put in double quotes, with "" for a quote'
 )
+SUCCESSIONS = "successions"
 WORKLOAD_DESCRIPTIONS = {
     "marginals:1": "every single column",
     "marginals:2": "every pair of columns",
@@ -79,6 +82,9 @@ def _parse_workload(text: str, domain: Domain, notes: list[str]) -> Workload:
         return TableQueries.conjunctions(domain, int(columns_text), int(count_text))
     if kind == "halfspaces" and columns_text and _is_count(count_text):
         return TableQueries.half_spaces(domain, split_column_names(columns_text), int(count_text))
+    if kind == SUCCESSIONS and argument:
+        names = split_column_names(argument)
+        return Marginals(domain, [pair_in_domain(domain, name) for name in names])
     if kind == "question":
         question = parse_question(argument, domain)
         notes += question.notes
@@ -86,6 +92,20 @@ def _parse_workload(text: str, domain: Domain, notes: list[str]) -> Workload:
     if kind == "matrix":
         return Explicit(domain, read_matrix(argument))
     raise InputError(f"--queries {text[:80]!r}: give {QUERY_FORMS_HELP}")
+
+
+def succession_columns(texts: Sequence[str]) -> Texts:
+    """Return the columns of whose successions the texts ask, each once.
+
+    >>> succession_columns(["marginals:1", "successions:ward,code", "successions:ward"])
+    ('ward', 'code')
+    """
+    names = list[str]()
+    for text in texts:
+        kind, _, argument = text.partition(":")
+        if kind == SUCCESSIONS and argument:
+            names.extend(split_column_names(argument))
+    return tuple(dict.fromkeys(names))
 
 
 def split_column_names(text: str) -> list[str]:

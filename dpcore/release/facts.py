@@ -110,7 +110,7 @@ def _protection_facts(ready: Prepared) -> Json:
 
     Where people count, "records" is their number, of which one is one person, and "row_limit" the
     rows that share a person's vote; "row_totals" says that the schema's column `rows` holds how
-    many these are.
+    many these are; "successions" are the columns of which it holds pairs of a person's rows too.
     """
     unit = ready.request.unit
     facts = {
@@ -127,6 +127,11 @@ def _protection_facts(ready: Prepared) -> Json:
     positions = {i for column in unit.person_columns for i in positions_of_name(column, names)}
     if positions:
         facts["person_columns"] = [names[i] for i in sorted(positions)]
+    if unit.succession_columns:
+        domain = ready.problem.domain
+        facts["successions"] = [domain.column(name).name for name in unit.succession_columns]
+    if unit.time_column is not None:
+        facts["time_column"] = ready.problem.domain.column(unit.time_column).name
     return facts
 
 

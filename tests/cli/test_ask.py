@@ -9,7 +9,15 @@ import pandas as pd
 from dpcore import read_json
 from tests.cli.command_files import run_arguments
 from tests.cli.test_release import released
-from tests.small_problems import approx, check_command_refused, parametrize, run_command, write_json
+from tests.small_problems import (
+    approx,
+    categorical,
+    check_command_refused,
+    integer,
+    parametrize,
+    run_command,
+    write_json,
+)
 
 rich = partial(released, epsilon=5, total=("40", "1e-6"))  # so that no interval is cut at 0
 
@@ -195,3 +203,29 @@ def test_a_run_answers_questions_beside_the_truth():
     assert runs[0]["answers"][0]["real"] == runs[1]["answers"][0]["real"]
     assert "sex = m: " in said
     run_command(run_arguments("t.csv", schema="s.json", extra=["--ask", "nobody = 3"]), code=2)
+
+
+def test_successions_are_asked_cell_by_cell_of_people_who_count_once(here):
+    """What the release says of two rows of a person is, with little noise, what the table says."""
+    stays = [(person, ward) for person in range(60) for ward in "xyx"[: 1 + person % 3]]
+    frame = pd.DataFrame(stays, columns=pd.Index(["id", "ward"]))
+    frame["day"] = range(len(stays))
+    frame.sample(frac=1, random_state=0).to_csv("t.csv", index=False)
+    columns = {"ward": categorical("x", "y"), "day": integer(0, 200)}
+    write_json("s.json", {"columns": columns})
+    people = ("--person=id", "--most-rows=3", "--time-column=day")
+    rich(here / "out", *people, queries="successions:ward", algorithm="residual")
+    claim = read_json("out/release.json")["protects"]
+    assert (claim["successions"], claim["time_column"]) == (["ward"], "day")
+    found = {answer["question"]: answer for answer in asked("successions:ward")}
+    shares = {("x", "x"): 0, ("x", "y"): 1 / 2, ("x", "only one row"): 1 / 3}
+    shares |= {("y", "x"): 1 / 6, ("y", "y"): 0, ("y", "only one row"): 0}
+    assert list(found) == [f'"earlier ward" = "{a}" and "next ward" = "{b}"' for a, b in shares]
+    for answer, share in zip(found.values(), shares.values(), strict=True):
+        assert answer["how"].startswith("exact: linear in noisy tables")
+        assert answer["low"] - 0.02 <= share <= answer["high"] + 0.02
+        assert answer["high"] - answer["low"] < 0.1
+    check_command_refused("successions of 'day' are not there", "ask out successions:day")
+    of_rows = "run t.csv --schema=s.json --algorithm=mwem --epsilon=1 --delta=0"
+    needs_people = "they need people who count once"
+    check_command_refused(needs_people, of_rows, "--queries=successions:ward")

@@ -50,6 +50,18 @@ TASKS = {
             "id", 4, counts_people=True, row_totals=True, person_columns=("age, in years",)
         ),
     ),
+    "successions": QueryTask(
+        table="t.csv",
+        schema=SCHEMA,
+        queries=("marginals:2", "successions:sex"),
+        unit=PrivacyUnit(
+            "id",
+            4,
+            counts_people=True,
+            succession_columns=("sex",),
+            time_column="age, in years",
+        ),
+    ),
     "rows of a promise": QueryTask(
         table="t.csv", schema=SCHEMA, queries=("marginals:2",), unit=PrivacyUnit(None, 3)
     ),

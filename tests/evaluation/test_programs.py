@@ -68,6 +68,9 @@ QUERY_UNITS = UNITS | {
     "totals of rows": PrivacyUnit(
         "id", 3, counts_people=True, row_totals=True, person_columns=("sex", HOSTILE)
     ),
+    "successions": PrivacyUnit(
+        "id", 3, counts_people=True, succession_columns=("sex",), time_column=HOSTILE
+    ),
 }
 BUDGETS = (Budget(1.0, 1e-6), Budget(2.0, 1e-6))
 
@@ -133,9 +136,9 @@ def without_seconds(document):
 
 
 def query_task(unit):
-    return QueryTask(
-        table="t.csv", schema=SCHEMA, queries=("marginals:2", "question:sex = f"), unit=unit
-    )
+    queries = ["marginals:2", "question:sex = f"]
+    queries += [f"successions:{name}" for name in unit.succession_columns]
+    return QueryTask(table="t.csv", schema=SCHEMA, queries=tuple(queries), unit=unit)
 
 
 def queries_run(unit, algorithm, budget, seed):

@@ -15,6 +15,7 @@ import numpy as np
 from ...core.errors import InputError
 from ...core.types import Array, Texts, frozen, value_object
 from ...data.privacy_unit import ROWS_COLUMN
+from ...data.row_pairs import is_pair_column
 from ...models.releases import UnbiasedAnswers
 from ...queries import TableQueries
 from ...queries.questions import Question
@@ -182,9 +183,16 @@ def row_total_question(question: Question, domain: Domain) -> Question:
     """Return the query Σ_k (k/s) t(k, c) over the cells c of a question, for people who count once.
 
     Times N s, for N people with up to s rows, it is the number of their kept rows that fulfil the
-    question: see `data.privacy_unit`. Raises InputError for a domain without the column `rows`.
+    question: see `data.privacy_unit`. Raises InputError for a domain without the column `rows`,
+    and for a question about two rows of a person, which have other weights.
     """
     axes, values = axes_and_values(question.workload)
+    for a in axes:
+        if is_pair_column(domain, domain.names[a]):
+            raise InputError(
+                f"column {domain.names[a]!r} is about two rows of a person: ask it of people, "
+                "without a number of rows"
+            )
     (rows_axis,) = domain.axes([ROWS_COLUMN])
     most_rows = domain.shape[rows_axis]
     row_shares = np.arange(1, most_rows + 1) / most_rows

@@ -13,13 +13,14 @@ import json
 import math
 import shlex
 from argparse import Namespace
+from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from ... import InputError, Run
+from ... import Domain, InputError, Run
 from ...accuracy.intervals.follow_up import FollowUpMeasurement, plan_follow_up
 from ...accuracy.intervals.independence_test import run_independence_test
 from ...accuracy.intervals.question_intervals import (
@@ -42,7 +43,9 @@ from ...core.types import Json, Texts, frozen
 from ...evaluation.run import compare_with_rows
 from ...models.releases import UnbiasedAnswers
 from ...privacy.accounting import GdpAccountant, ZcdpAccountant
+from ...queries.parse_queries import SUCCESSIONS, split_column_names
 from ...queries.questions import Question, parse_question
+from ...queries.succession_questions import succession_questions
 from ...release.finished_release import (
     FinishedRelease,
     estimate_answer,
@@ -53,6 +56,10 @@ from ...release.finished_release import (
 from ..arguments import PEOPLE, ROWS, argument, finite_number, flag
 from ..output_files import print_message
 
+QUESTION_HELP = (
+    "such as 'sex = Female and age > 50', or successions:ward for all that follows what in two "
+    "rows of a person"
+)
 LINKED_HELP = "test whether two columns are linked, by what was measured of them together"
 WITH_HELP = (
     "another release of the same data set: what its noisy tables say is combined with "
@@ -68,7 +75,7 @@ COUNT_HELP = (
 )
 ARGUMENTS = (
     argument("release", "RELEASE_DIR", "the folder that `release` wrote"),
-    argument("questions", "QUESTION", "such as 'sex = Female and age > 50'", nargs="*"),
+    argument("questions", "QUESTION", QUESTION_HELP, nargs="*"),
     argument("--linked", ("A", "B"), LINKED_HELP, nargs=2),
     argument("--with", "RELEASE_DIR", WITH_HELP, action="append", default=[], dest="others"),
     argument(
@@ -99,7 +106,7 @@ def execute(args: Namespace) -> None:
     if args.linked:
         _print_independence_test(unbiased_answers, n, args)
         return
-    questions = [parse_question(text, unbiased_answers.domain) for text in args.questions]
+    questions = _read_questions(args.questions, unbiased_answers.domain)
     for question in questions:
         for note in question.notes:
             print_message("note", note)
@@ -120,6 +127,19 @@ def execute(args: Namespace) -> None:
         print(interval_text(interval))
         if follow_ups:
             print(f"  next: {escape_control_chars(_follow_up_text(follow_ups[i]))}")
+
+
+def _read_questions(texts: Sequence[str], domain: Domain) -> list[Question]:
+    """Return the questions of some texts, of successions one for each cell of their table."""
+    questions = list[Question]()
+    for text in texts:
+        kind, _, argument_text = text.partition(":")
+        if kind == SUCCESSIONS and argument_text:
+            for name in split_column_names(argument_text):
+                questions.extend(succession_questions(domain, name))
+        else:
+            questions.append(parse_question(text, domain))
+    return questions
 
 
 def _check_arguments(args: Namespace) -> None:

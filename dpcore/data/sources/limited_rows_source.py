@@ -108,6 +108,11 @@ def limit_source(source: Source, unit: PrivacyUnit, hashed_columns: Sequence[str
     """
     if unit.person is None:
         return source
+    if unit.successions is not None:
+        raise InputError(
+            f"{source.name}: pairs of a person's rows are made in memory alone; read the table "
+            "whole (--no-stream), or ask for no successions"
+        )
     if not isinstance(source, ChunkedSource):
         raise InputError(
             f"person={unit.person!r}: rows of one person are limited in files and in memory "

@@ -125,6 +125,10 @@ def unit_code(unit: PrivacyUnit) -> str:
         options.append("row_totals=True")
     if unit.person_columns:
         options.append(f"person_columns={literal(tuple(unit.person_columns))}")
+    if unit.succession_columns:
+        options.append(f"succession_columns={literal(tuple(unit.succession_columns))}")
+    if unit.time_column is not None:
+        options.append(f"time_column={literal(unit.time_column)}")
     return f"PrivacyUnit({', '.join(options)})"
 
 

@@ -38,6 +38,10 @@ SYNTHETIC_PEOPLE_TEXT = (
 ONE_SYNTHETIC_ROW_TEXT = (
     "There is one synthetic row for each person: how many rows a person has was not measured."
 )
+PAIRS_CAVEAT = (
+    "Columns called {} are about two rows of a person, and share that person's vote; in "
+    "synthetic rows they are columns like others, and do not say what the person's other rows are."
+)
 SEVERAL_ROWS_CAVEAT = "Someone with several rows is protected for each, not for all."
 OUTSIDE_PROMISE = "What they reveal about people is outside the promise."
 PEEKED_CAVEAT = (
@@ -150,6 +154,11 @@ def synthetic_words(facts: ReleaseFacts) -> str:
     return ""
 
 
+def _pair_words(facts: ReleaseFacts) -> str:
+    """Return how the columns of pairs of a person's rows are called."""
+    return "earlier … and next …" if "time_column" in facts["protects"] else "another …"
+
+
 def not_covered(facts: ReleaseFacts) -> list[str]:
     """Return sentences that say what the promise does not cover."""
     is_person = facts["protects"]["unit"] != ROW_UNIT
@@ -162,6 +171,7 @@ def not_covered(facts: ReleaseFacts) -> list[str]:
         (is_person and not counts_people, ROW_COUNT_NOTICE),
         (counts_people, PEOPLE_ONCE_CAVEAT),
         (person_columns, PERSON_COLUMNS_CAVEAT.format(", ".join(person_columns))),
+        (facts["protects"].get("successions"), PAIRS_CAVEAT.format(_pair_words(facts))),
         (facts["schema"].get("peeked"), PEEKED_CAVEAT),
         (facts["reason"], LOOKED_AT_DATA_CAVEAT),
         ("floating" in facts["made_by"]["noise"], FLOAT_NOISE_CAVEAT),

@@ -254,6 +254,7 @@ def _check_unit(protects: dict, columns: dict) -> None:
             and rows_column.get("high") == protects["row_limit"],
             "the column rows does not hold how many rows of a person share a vote",
         )
+    _check_successions(protects, columns)
     counted = "rows" if person is None else "rows after that choice"
     expected_neighbours = (
         f"tables that differ in {unit}, replaced by any others, and have as "
@@ -264,6 +265,24 @@ def _check_unit(protects: dict, columns: dict) -> None:
         protects["neighbours"] == expected_neighbours,
         "the neighbouring tables are not those of whom it protects",
     )
+
+
+def _check_successions(protects: dict, columns: dict) -> None:
+    """Raise WrongError where the `columns` of the schema are not those of pairs that it states."""
+    time_column = protects.get("time_column")
+    names = protects.get("successions", [])
+    holds_pairs = protects.get("count") == "people" and protects["row_limit"] > 1
+    require(not names or holds_pairs, "it holds pairs of rows of people who have one at the most")
+    is_in_order = time_column is None or (bool(names) and time_column in columns)
+    require(is_in_order, "a column of time is none of the schema, or puts nothing in order")
+    for name in names:
+        first_name = name if time_column is None else f"earlier {name}"
+        second_name = f"another {name}" if time_column is None else f"next {name}"
+        second_values = columns.get(second_name, {}).get("values", [])
+        require(
+            {name, first_name} <= set(columns) and "only one row" in second_values,
+            f"the schema does not hold the pairs of {name!r} in a person's rows",
+        )
 
 
 def check_promise(folder: ReleaseFolder) -> str:

@@ -379,6 +379,8 @@ RELEASE_CHECK = object_check(
                 "row_limit": whole_number_check(1),
                 "row_totals": choice_check(True),
                 "person_columns": list_check(text_check(), 1),
+                "successions": list_check(text_check(), 1),
+                "time_column": text_check(),
             },
         ),
         "promise": object_check(
@@ -476,8 +478,8 @@ RELEASE_CHECK = object_check(
             }
         ),
     },
-    {"learned": LEARNED_CHECK},  # of numbers that were learned, in place of queries
     {
+        "learned": LEARNED_CHECK,  # of numbers that were learned, in place of queries
         "synthetic_people": object_check(
             {"count": whole_number_check(1), "column": LONG_TEXT_CHECK}
         ),

@@ -308,5 +308,6 @@ def _apply_schema(project: Project, table: Table, progress: StatusCallback) -> N
         has_data_entries=project.has_data_entries,
         progress=progress,
     )
-    # pages have no totals of rows
-    table.set_privacy_unit(replace(task.unit, row_totals=False))
+    # pages have no totals of rows, and no pairs of them
+    unit = replace(task.unit, row_totals=False, succession_columns=(), time_column=None)
+    table.set_privacy_unit(unit)

@@ -34,11 +34,13 @@ from ..overview.all_columns import FREE_TEXT, PanelSource, draw_panels
 from ..overview.associations import draw_associations
 from ..session import escape_markdown, session
 from .downloads import release_number
+from .successions import draw_successions
 
 COLUMNS_TAB = "All columns"
 ASSOCIATIONS_TAB = "Associations"
 QUESTIONS_TAB = "Ask"
 LABEL_TAB = "Facts label"
+SUCCESSIONS_TAB = "What follows what"
 LABEL_WIDTH = 360  # pixels
 
 
@@ -60,6 +62,8 @@ def draw_released_views(files: Mapping[str, bytes], first_tab: str = COLUMNS_TAB
         QUESTIONS_TAB: lambda: _draw_questions(views),
         LABEL_TAB: lambda: _draw_label(files),
     }
+    if "successions" in views.release.facts["protects"]:
+        draw_by_tab[SUCCESSIONS_TAB] = lambda: _draw_successions(views)
     order = [first_tab, *(tab for tab in draw_by_tab if tab != first_tab)]
     draw_tabs("released", {tab: draw_by_tab[tab] for tab in order})
 
@@ -68,6 +72,16 @@ def draw_released_views(files: Mapping[str, bytes], first_tab: str = COLUMNS_TAB
 def _draw_columns(source: PanelSource) -> None:
     """Draw all columns: only they are drawn anew at a click."""
     draw_panels(source)
+
+
+def _draw_successions(views: ReleasedViews) -> None:
+    """Draw what follows what in two rows of a person."""
+    release = views.release
+    draw_successions(
+        release.domain,
+        release.facts["protects"],
+        lambda question: released_interval(views, [question]),
+    )
 
 
 def _draw_questions(views: ReleasedViews) -> None:

@@ -303,8 +303,16 @@ PEOPLE_CLAIM = {
     "row_limit": 3,
     "row_totals": True,
     "person_columns": ["a"],
+    "successions": ["a"],
+    "time_column": "b",
 }
-PEOPLE_SCHEMA = {"a": {}, "rows": {"low": 1, "high": 3}}
+PEOPLE_SCHEMA = {
+    "a": {},
+    "b": {},
+    "earlier a": {},
+    "next a": {"values": ["only one row"]},
+    "rows": {"low": 1, "high": 3},
+}
 
 
 @parametrize(
@@ -324,7 +332,12 @@ PEOPLE_SCHEMA = {"a": {}, "rows": {"low": 1, "high": 3}}
         ({"count": None}, {}),
         ({"row_limit": 2}, {"rows": {"low": 1, "high": 2}}),
         ({"rows_per_person": 3}, {}),
-        ({"person_columns": ["b"]}, {}),
+        ({"person_columns": ["c"]}, {}),
+        ({"successions": ["b"]}, {}),
+        ({"successions": []}, {}),
+        ({"time_column": "c"}, {}),
+        ({"time_column": None}, {}),
+        ({}, {"next a": {"values": ["x"]}}),
         ({}, {"rows": {"low": 1, "high": 2}}),
         ({}, {"rows": {"low": 0, "high": 3}}),
         ({}, {"rows": {}}),
