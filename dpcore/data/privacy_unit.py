@@ -177,6 +177,10 @@ class PrivacyUnit:
         rows_column = Column(name=ROWS_COLUMN, kind="integer", low=1, high=self.most_rows)
         return replace(domain, columns=(*domain.columns, rows_column))
 
+    def names_in_table(self, names: Sequence[str]) -> Texts:
+        """Return the columns of a domain that the table has: not `rows` of row totals."""
+        return tuple(name for name in names if not (self.row_totals and name == ROWS_COLUMN))
+
     def encode(self, domain: Domain, frame: pd.DataFrame) -> Rows:
         """Return the rows that count as grouped codes, with their votes; see `Domain.encode`.
 

@@ -2,6 +2,8 @@
 public unsaid.
 """
 
+from dataclasses import replace
+
 import numpy as np
 from streamlit.elements.widgets import file_uploader
 from streamlit.runtime.uploaded_file_manager import DeletedFile
@@ -11,7 +13,8 @@ from dpcore.algorithms import algorithms_for_problem
 from dpcore.core.types import ignore_progress
 from pages._ui.data import column_grid as page_grid
 from pages._ui.data import grid_edits
-from pages._ui.data.decisions import COUNT_ROWS
+from pages._ui.data.privacy_unit_choice import COUNT_ROWS
+from pages._ui.jobs.browser_memory import typed_schema_parts
 from pages._ui.session.first_values import MAX_BARS
 from tests.pages.headless import (
     button_labels,
@@ -375,6 +378,35 @@ def test_the_person_is_asked_for_above_the_grid_and_rows_a_person_once_there_is_
     switch_page(app, "explore")
     assert "400 rows" in caption_text(app)
     assert dataframe(app, "setting")["value"].iloc[-1] == "0.03886"  # √2 · 2 / (400 μ)
+
+
+def test_columns_of_the_person_are_guessed_and_confirmed_and_their_rows_counted_where_asked():
+    lines = [f"P{10000 + i // 2},{'mf'[i // 2 % 2]},{20 + i % 60}" for i in range(400)]
+    app = opened("\n".join(["patient_id,sex,age", *lines]).encode())
+    set_fields(app, **{"Can one person": "patient_id"})
+    offer = "The same in nearly all rows of a person: sex"
+    assert offer in visible_text(app)
+    assert table(app).unit.person_columns == (), "nothing follows from a look at the rows"
+    click_and_wait(app, "Belongs to the person")
+    unit = PrivacyUnit("patient_id", 10, counts_people=True, person_columns=("sex",))
+    assert table(app).unit == unit
+    assert offer not in visible_text(app)
+    (chosen,) = [
+        field for field in app.multiselect if field.label.startswith("Columns that belong")
+    ]
+    assert (chosen.value, chosen.options) == (["sex"], ["sex", "age"])
+    typed_schema(app, {"columns": {"sex": categorical("m", "f"), "age": integer(20, 79, bins=3)}})
+    set_fields(app, **{"Count their rows": True})
+    assert table(app).unit == replace(unit, row_totals=True)
+    assert table(app).domain.names == ("sex", "age"), "the column rows is none of the schema's"
+    rows = table(app).encoded_rows(("age", "rows"))
+    assert rows.values[:, 1].tolist() == [1] * len(rows.values), "two rows, by the code 1"
+    kept = typed_schema_parts(table(app))
+    assert (kept["person_columns"], kept["row_totals"]) == (["sex"], True)
+    set_fields(app, **{"Columns that belong": []})
+    assert table(app).unit.person_columns == ()
+    set_fields(app, **{"What counts?": COUNT_ROWS})
+    assert table(app).unit == PrivacyUnit("patient_id", 1)
 
 
 def test_the_state_says_what_counts_as_missing_and_that_most_rows_are_in_one_bin():

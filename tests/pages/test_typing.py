@@ -8,7 +8,7 @@ import json
 from dpcore.core.provenance import Provenance
 from dpcore.core.types import ignore_progress
 from pages._ui.data import grid_edits
-from pages._ui.data.decisions import COUNT_ROWS
+from pages._ui.data.privacy_unit_choice import COUNT_ROWS
 from pages._ui.jobs.browser_memory import _restore_columns, typed_schema_parts
 from tests.pages.headless import (
     caption_text,

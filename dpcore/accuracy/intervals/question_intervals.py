@@ -179,6 +179,17 @@ def _unbounded_interval(
     return _build_interval(question.text, level, how, estimate)
 
 
+def noise_deviation(unbiased_answers: UnbiasedAnswers, question: Question) -> float | None:
+    """Return the standard deviation of the noise in a question's unbiased share.
+
+    It is √(Σ_S v_S ‖h_S‖²), see `measured_shares`; None where not all of the question was measured.
+    """
+    measured = measured_shares(unbiased_answers, [question])
+    if measured.unmeasured_columns[0]:
+        return None
+    return math.sqrt(float(measured.noise_covariances[0, 0]))
+
+
 def row_total_question(question: Question, domain: Domain) -> Question:
     """Return the query Σ_k (k/s) t(k, c) over the cells c of a question, for people who count once.
 
@@ -207,6 +218,12 @@ def row_total_question(question: Question, domain: Domain) -> Question:
     return Question(text, names, query, question.notes)
 
 
+def row_total_scale(domain: Domain, people: int) -> int:
+    """Return N s, the rows that a share of 1 of a `row_total_question` stands for."""
+    (rows_axis,) = domain.axes([ROWS_COLUMN])
+    return people * domain.shape[rows_axis]
+
+
 def row_total_interval(
     unbiased_answers: UnbiasedAnswers,
     question: Question,
@@ -223,9 +240,8 @@ def row_total_interval(
     population, of which people were sampled, and not rows. `estimate` is the query's share as the
     release answers it.
     """
-    (rows_axis,) = unbiased_answers.domain.axes([ROWS_COLUMN])
-    most_rows = unbiased_answers.domain.shape[rows_axis]
-    scale = people * most_rows
+    scale = row_total_scale(unbiased_answers.domain, people)
+    most_rows = scale // people
     check_level(level)
     measured = measured_shares(unbiased_answers, [question])
     number = None if estimate is None else scale * estimate

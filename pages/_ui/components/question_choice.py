@@ -7,6 +7,7 @@ import streamlit as st
 
 from dpcore import Domain, InputError, read_queries
 from dpcore.core.types import Texts
+from dpcore.data.privacy_unit import ROWS_COLUMN
 from dpcore.evaluation.experiment import QueryTask
 from dpcore.queries import Workload
 from dpcore.queries.example_question import example_question
@@ -112,7 +113,9 @@ def choose_workload(
     )
     if not columns or not kinds:
         raise InputError("choose at least one column and one kind of question")
-    domain = domain.project(columns)
+    domain = table.unit.extend_domain(domain.project(columns))
+    if table.unit.row_totals:
+        st.caption(f"Beside them “{ROWS_COLUMN}”: how many rows a person has.")
     texts = [text for kind in kinds for text in WORKLOAD_TEXTS_BY_KIND[kind](domain)]
     # One workload as long as it is asked: what was found of it, such as its answers' least error,
     # is found again.
@@ -218,7 +221,7 @@ def task_of_table(
         table=table_file_name(table),
         schema=table.schema,
         queries=tuple(query_texts),
-        columns=columns,
+        columns=table.unit.names_in_table(columns),
         unit=table.unit,
         schema_share=schema_share,
     )

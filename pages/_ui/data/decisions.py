@@ -10,31 +10,22 @@ from typing import Any
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
-from dpcore import PrivacyUnit
 from dpcore.algorithms.schema_measurement.hidden_rows import HiddenRows
 from dpcore.core.provenance import Provenance
 from dpcore.core.types import value_object
-from dpcore.data.privacy_unit import (
-    DEFAULT_ROWS_OF_ONE_VOTE,
-    MAX_ROWS_OF_ONE_VOTE,
-    ROW_COUNT_NOTICE,
-)
 from dpcore.release.evidence.card import OUTSIDE_PROMISE, PEEKED_CAVEAT
 from dpcore.schema.column_readings import ANY_CASE, DATE_PARTS, WHOLE_DATES
 from dpcore.schema.editing.code_values import number_codes_of
 from dpcore.schema.inference import repairs
 from dpcore.schema.inference.column_guess import DATE_COLUMN, ColumnGuess
-from dpcore.schema.inference.identifiers import header_names_one_person
 from dpcore.schema.partial_schema import PRIVATE, UnknownColumn, is_private_entry
 
 from ..components import (
     column_costs,
     draw_heading,
-    hide_in_stakeholder_view,
     inline_container,
     parameter_widgets,
 )
-from ..components.frame import may_show_limited_rows
 from ..jobs.table_changes import draw_change_progress, start_schema_change
 from ..session import (
     Table,
@@ -44,11 +35,8 @@ from ..session import (
     printable_text,
     selected_share,
     session,
-    visible_table,
 )
-from ..session.current_table import sync_widget_value
-from ..session.table import MAX_ROWS_OF_PERSON
-from . import grid_edits
+from . import grid_edits, privacy_unit_choice
 from .column_grid import (
     EDIT_ACTION,
     IDENTIFIER_TEXTS,
@@ -94,24 +82,7 @@ DECISIONS_STYLE = """<style>
   .st-key-columns > :has(> .st-key-edit-choice) {display: flex;}
   .st-key-columns > :has([data-testid="stDataFrame"]) {order: 1;}}
 </style>"""
-ROW_LIMIT_HELP = (
-    "A hash of a person's rows decides which of them are left out. Rows that name nobody count "
-    "as one person. "
-    f"All noise is scaled to this many rows. {ROW_COUNT_NOTICE}"
-)
-SHARED_VOTE_HELP = (
-    "A hash of a person's rows decides which of them are left out. Rows that name nobody count "
-    "as one person. The rows that are kept share one vote, so noise does not grow with them. How "
-    "many people there are is not hidden; how many rows they have is."
-)
-COUNT_PEOPLE = "Each person counts once (their rows share one vote)"
-COUNT_ROWS = "Each row counts, at most so many of a person"
 MAX_DECISIONS_SHOWN = 4  # lines of one list
-# Keys of widgets begin so, and end with the table's identity.
-PERSON_KEY_PREFIX = "person-"
-NO_PERSON = ""  # no column has this name; of None the widget would show that nothing is chosen
-MAX_ROWS_KEY_PREFIX = "most-rows-"
-COUNT_KEY_PREFIX = "count-"
 Offer = tuple[str, dict[str, str], list[str]]  # what columns hold, actions by label, their names
 
 
@@ -137,7 +108,7 @@ def draw_decisions(current: Table) -> DeltaGenerator | None:
     bar = st.container(horizontal=True, vertical_alignment="bottom", gap="medium", key="next")
     title = bar.container(width="content")
     with bar:
-        _draw_privacy_unit(current)
+        privacy_unit_choice.draw_privacy_unit(current)
     is_changing = draw_change_progress(current)
     pending = [] if is_changing else _pending_decisions(current)
     columns = {name for decision in pending if decision.is_required for name in decision.names}
@@ -150,10 +121,7 @@ def draw_decisions(current: Table) -> DeltaGenerator | None:
         icon=":material/query_stats:",
         disabled=bool(obstacle),
     )
-    if current.unit.person is not None:
-        _draw_limited_rows(current)
-    else:
-        _draw_person_hint(current)
+    privacy_unit_choice.draw_privacy_unit_note(current)
     if is_changing:
         return None
     grid_edits.show_grid_problems(current)
@@ -195,19 +163,6 @@ def _readiness_text(current: Table, columns: Collection[str], obstacle: str) -> 
     if obstacle:
         return "Not ready yet"
     return "All columns ready" if current.unit.person else "Ready, if each row is another person"
-
-
-def _draw_person_hint(current: Table) -> None:
-    """Name the first column that may name people, where each row counts as another person."""
-    person_column = next(filter(header_names_one_person, current.names), None)
-    if person_column:
-        st.caption(
-            escape_markdown(
-                f"“{printable_text(person_column)}” may name people. If someone can have several "
-                "rows, choose it above.",
-                200,
-            )
-        )
 
 
 def _draw_decision(position: int, decision: Decision, current: Table) -> None:
@@ -414,130 +369,9 @@ def draw_schema_summary(current: Table) -> None:
                 )
 
 
-def _draw_privacy_unit(current: Table) -> None:
-    """Ask whom the guarantee protects: rows, or people, and what counts of their rows."""
-    identity = current.identity
-    options = [NO_PERSON, *current.names]
-    owner_choice = current.unit.person or NO_PERSON
-    is_written = sync_widget_value(PERSON_KEY_PREFIX + identity, owner_choice)
-    person = st.selectbox(
-        "Can one person have several rows?",
-        options,
-        0 if is_written else options.index(owner_choice),
-        format_func=_person_option_text,
-        key=PERSON_KEY_PREFIX + identity,
-        width=440,
-        on_change=_store_privacy_unit,
-        args=(identity,),
-    )
-    if person != NO_PERSON:
-        counts_people = current.unit.counts_people
-        count_choice = COUNT_PEOPLE if counts_people else COUNT_ROWS
-        is_written = sync_widget_value(COUNT_KEY_PREFIX + identity, count_choice)
-        count_options = [COUNT_PEOPLE, COUNT_ROWS]
-        st.selectbox(
-            "What counts?",
-            count_options,
-            0 if is_written else count_options.index(count_choice),
-            key=COUNT_KEY_PREFIX + identity,
-            width=440,
-            on_change=_store_privacy_unit,
-            args=(identity,),
-        )
-        is_written = sync_widget_value(MAX_ROWS_KEY_PREFIX + identity, current.unit.most_rows)
-        st.number_input(
-            "Maximum rows per person",
-            1,
-            MAX_ROWS_OF_ONE_VOTE if counts_people else MAX_ROWS_OF_PERSON,
-            "min" if is_written else current.unit.most_rows,
-            key=MAX_ROWS_KEY_PREFIX + identity,
-            help=SHARED_VOTE_HELP if counts_people else ROW_LIMIT_HELP,
-            width=240,
-            on_change=_store_privacy_unit,
-            args=(identity,),
-        )
-
-
-@hide_in_stakeholder_view
-def _show_limited_rows(current: Table) -> None:
-    """Say how many rows the limit keeps."""
-    if current.limited_rows_text:
-        st.caption(
-            current.limited_rows_text
-            + ("." if not current.uploaded else f": {Provenance.REAL_DATA}.")
-        )
-
-
-def _draw_limited_rows(current: Table) -> None:
-    """Draw the row count under the rows-per-person limit, or offer to count it.
-
-    The offer is for a person who has not looked at the table so far. Where people count, their
-    number is public, and is said.
-    """
-    if current.unit.counts_people:
-        if current.limited_rows_text:
-            st.caption(f"{current.limited_rows_text}.")
-    elif may_show_limited_rows(current):
-        _show_limited_rows(current)
-    elif not is_stakeholder_view():
-        st.button(
-            "Count the rows that this limit keeps",
-            key="count-kept",
-            icon=":material/visibility:",
-            type="tertiary",
-            help=Provenance.REAL_DATA.meaning,
-            on_click=_mark_table_viewed,
-        )
-
-
-def _mark_table_viewed() -> None:
-    session().mark_viewed(visible_table())
-
-
-def _store_privacy_unit(identity: str) -> None:
-    """Set the table's privacy unit from its widgets.
-
-    The table owns the choice, and the widgets are written from it. Where what counts has changed,
-    or a person was named for the first time, the limit of rows is the usual one. Nothing is done if
-    another table than `identity` is in use.
-    """
-    current = visible_table()
-    if current.identity != identity:  # another table came meanwhile
-        return
-    person = st.session_state[PERSON_KEY_PREFIX + identity]
-    count_key = COUNT_KEY_PREFIX + identity
-    counts_people = current.unit.person is None or st.session_state.get(count_key) == COUNT_PEOPLE
-    if current.unit.person is None or counts_people != current.unit.counts_people:
-        max_rows = DEFAULT_ROWS_OF_ONE_VOTE if counts_people else 1
-    else:
-        max_rows = st.session_state.get(MAX_ROWS_KEY_PREFIX + identity, current.unit.most_rows)
-    unit = PrivacyUnit()
-    if person != NO_PERSON:
-        # a project that was opened may have named some
-        person_columns = current.unit.person_columns if counts_people else ()
-        unit = PrivacyUnit(
-            person, max_rows, counts_people=counts_people, person_columns=person_columns
-        )
-    if unit != current.unit:
-        session().history.store_change(current)
-        current.set_privacy_unit(unit)
-
-
 def must_hide_schema(current: Table) -> bool:
     """Return whether a schema guessed or inferred from the rows must not be shown here."""
     return is_stakeholder_view() and current.schema_uses_real_data
-
-
-def _person_option_text(person: str) -> str:
-    """Return in words who is protected when the column `person` names people.
-
-    It is not a lambda of the page: that would keep the page's table.
-    """
-    return (
-        "No: each row is another person"
-        if person == NO_PERSON
-        else f"Yes, {printable_text(person)} says who"
-    )
 
 
 def _confirm_kinds() -> None:

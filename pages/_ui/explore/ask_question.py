@@ -6,8 +6,12 @@ import streamlit as st
 
 from dpcore import Domain, InputError, Marginals, QueryRelease
 from dpcore.accuracy.intervals.cell_intervals import cell_intervals
-from dpcore.accuracy.intervals.question_intervals import Interval
-from dpcore.core.numbers import unit_noun
+from dpcore.accuracy.intervals.question_intervals import (
+    Interval,
+    row_total_question,
+    row_total_scale,
+)
+from dpcore.core.numbers import format_count, unit_noun
 from dpcore.evaluation.run import compare_with_rows
 from dpcore.evaluation.sweeps.worker_pool import RunResult
 from dpcore.models.releases import UnbiasedAnswers
@@ -25,6 +29,7 @@ from ..overview.question_sentences import (
     draw_notes,
     interval_of_questions,
     interval_sentence,
+    row_total_text,
 )
 from ..session import Table, escape_markdown, is_stakeholder_view, persistent_widget_args
 from .run_settings import RunSettings
@@ -56,6 +61,8 @@ def draw_questions(table: Table, run_settings: RunSettings, runs: list[RunResult
             else ""
         )
         st.markdown(synthetic_text + interval_sentence(interval))
+        if table.unit.row_totals:
+            _draw_row_total(table, run_settings, runs, question)
     if len(questions) > 1:
         st.markdown(comparison_sentence(question_interval(runs[0], problem, questions, kind), kind))
     draw_notes(questions)
@@ -91,6 +98,55 @@ def draw_answers(table: Table, domain: Domain, runs: list[RunResult], question: 
         st.caption(
             "Set Repeats under More to 5 or more, to see how far the synthetic answer varies."
         )
+
+
+def _draw_row_total(
+    table: Table, run_settings: RunSettings, runs: list[RunResult], question: Question
+) -> None:
+    """Draw how many rows of people fulfil a question, beside the real number, with its interval."""
+    problem = run_settings.problem
+    total = row_total_question(question, problem.domain)
+    _draw_real_row_total(table, runs[0], question, total)
+    estimate = float(runs[0].release.answers(total.workload)[0])
+    synthetic_text = ""
+    if is_stakeholder_view():
+        number = estimate * row_total_scale(problem.domain, problem.n)
+        synthetic_text = f"How many of their rows: **synthetic {number:,.0f}**. "
+    bounds_text = row_total_text(
+        require_unbiased_answers(runs[0]),
+        question,
+        total,
+        problem.n,
+        estimate,
+        is_adaptive=run_settings.experiment.algorithm.adaptive,
+    )
+    st.markdown(synthetic_text + bounds_text)
+
+
+@hide_in_stakeholder_view
+def _draw_real_row_total(
+    table: Table, result: RunResult, question: Question, total: Question
+) -> None:
+    """Draw the real number of rows that fulfil a question, the synthetic one, and both errors."""
+    domain = total.workload.domain
+    rows = table.encoded_rows(domain.names)
+    try:
+        if not ensure_workload_counted(table, total.workload, f"rows-{hash(total.text)}"):
+            return
+        in_rows = compare_with_rows(result.release, rows, total.workload)
+        in_people = compare_with_rows(result.release, rows, question.workload)
+    except InputError as error:  # of a large table, of which only tables are known
+        st.error(escape_markdown(error, 400))
+        return
+    scale = row_total_scale(domain, rows.n)
+    real = float(in_rows.real[0]) * scale
+    synthetic = float(in_rows.synthetic[0]) * scale
+    st.markdown(
+        f"How many of their rows: **real {real:,.0f}, synthetic {synthetic:,.0f}**. Measured "
+        f"error: {format_count(float(in_people.gaps[0]), rows.n, 'people')}, "
+        f"{format_count(float(in_rows.gaps[0]), scale, 'rows')}. The real number is not for "
+        "publishing."
+    )
 
 
 def question_interval(

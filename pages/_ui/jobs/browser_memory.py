@@ -145,6 +145,8 @@ def typed_schema_parts(current: Table) -> dict[str, Any] | None:
         "person": unit.person,
         "most_rows": unit.most_rows,
         "counts_people": unit.counts_people,
+        "row_totals": unit.row_totals,
+        "person_columns": list(unit.person_columns),
     }
 
 
@@ -176,17 +178,11 @@ def _restore_columns(stored: dict[str, Any], current: Table, progress: StatusCal
     """Set a table's columns from the browser's facts, except where a person typed anew."""
     entries = stored.get("entries")
     constraints = stored.get("constraints")
-    person = stored.get("person")
-    max_rows = stored.get("most_rows")
+    unit = _stored_unit(stored, current)
     initial_entries = _initial_entries(current)
     current_entries = current.entries
-    counts_people = stored.get("counts_people") is True
-    if (
-        person in current.names
-        and current.unit.person is None
-        and _is_row_limit(max_rows, MAX_ROWS_OF_ONE_VOTE if counts_people else MAX_ROWS_OF_PERSON)
-    ):
-        current.set_privacy_unit(PrivacyUnit(person, max_rows, counts_people=counts_people))
+    if unit is not None and current.unit.person is None:
+        current.set_privacy_unit(unit)
     stored_entries = (
         [(n, e) for n, e in entries.items() if n in current.names]
         if isinstance(entries, dict)
@@ -201,6 +197,28 @@ def _restore_columns(stored: dict[str, Any], current: Table, progress: StatusCal
     )
     if isinstance(constraints, list) and constraints and not current.constraints:
         current.set_constraints(constraints)
+
+
+def _stored_unit(stored: dict[str, Any], current: Table) -> PrivacyUnit | None:
+    """Return the privacy unit that the browser kept; None where this table has no such."""
+    person = stored.get("person")
+    max_rows = stored.get("most_rows")
+    counts_people = stored.get("counts_people") is True
+    most = MAX_ROWS_OF_ONE_VOTE if counts_people else MAX_ROWS_OF_PERSON
+    if person not in current.names or not _is_row_limit(max_rows, most):
+        return None
+    if not counts_people:
+        return PrivacyUnit(person, max_rows)
+    stored_columns = stored.get("person_columns")
+    if not isinstance(stored_columns, list):
+        stored_columns = []
+    return PrivacyUnit(
+        person,
+        max_rows,
+        counts_people=True,
+        row_totals=stored.get("row_totals") is True,
+        person_columns=tuple(name for name in current.names if name in stored_columns),
+    )
 
 
 def _initial_entries(current: Table) -> dict[str, Any]:

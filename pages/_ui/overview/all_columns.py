@@ -21,8 +21,7 @@ from ..session import escape_markdown, printable_text, session
 
 MAX_LISTED_VALUES = 3  # of a column, in the name of a group
 HINT_TEXT = "Click bars to see a group; click again to leave it."
-MEASURED_NOTE = "After a name: rows in a wrong cell, measured. Whiskers: 95% intervals."
-PREDICTED_NOTE = "After a name: rows in a wrong cell, predicted. Whiskers: 95% intervals."
+ERROR_NOTE = "After a name: {} in a wrong cell, {}. Whiskers: 95% intervals."
 FREE_TEXT = "It uses no budget: everything here comes from what was released."
 
 
@@ -63,11 +62,11 @@ def draw_panels(source: PanelSource) -> None:
     summary = finding(source, view)
     draw_heading(escape_markdown(summary, 400))
     with inline_container(key=f"{source.key}-line"):
-        note = PREDICTED_NOTE if source.rows is None else MEASURED_NOTE
+        note = ERROR_NOTE.format(source.unit, "predicted" if source.rows is None else "measured")
         st.caption(f"{HINT_TEXT} {note}" + (f" {FREE_TEXT}" if source.rows is None else ""))
         if view.group:
             st.button(
-                "All rows",
+                f"All {source.unit}",
                 icon=":material/close:",
                 type="tertiary",
                 key=f"{source.key}-clear",

@@ -9,8 +9,13 @@ from dpcore import Domain, InputError
 from dpcore.accuracy.intervals.question_intervals import (
     Interval,
     comparison_interval,
+    mark_as_adaptive,
+    noise_deviation,
     question_interval,
+    row_total_interval,
+    row_total_scale,
 )
+from dpcore.core.numbers import format_count
 from dpcore.models.releases import UnbiasedAnswers
 from dpcore.queries.questions import Question, parse_question
 
@@ -114,6 +119,49 @@ def interval_of_questions(
         kind,
         estimate=pair,
         level=CONFIDENCE_LEVEL,
+    )
+
+
+def row_total_text(
+    unbiased_answers: UnbiasedAnswers,
+    question: Question,
+    total: Question,
+    people: int,
+    estimate: float | None,
+    *,
+    is_adaptive: bool,
+) -> str:
+    """Return in words how many rows of people fulfil a question, and within which bounds.
+
+    Args:
+        unbiased_answers: What the release says without bias.
+        question: The question about people.
+        total: Its `row_total_question`.
+        people: How many people there are.
+        estimate: The release's answer to `total`, as a share; None where it has none.
+        is_adaptive: Whether earlier answers decided what was measured later.
+
+    """
+    interval = row_total_interval(
+        unbiased_answers, total, people, estimate=estimate, level=CONFIDENCE_LEVEL
+    )
+    if is_adaptive:
+        interval = mark_as_adaptive(interval)
+    if interval.low is None or interval.high is None:
+        return interval_sentence(interval)
+    caution_text = " (conservative)" if "conservative" in interval.how else ""
+    text = (
+        f"From the release alone, at {interval.level:.0%}{caution_text}: "
+        f"in this table {interval.low:,.0f} to {interval.high:,.0f} rows."
+    )
+    people_noise = noise_deviation(unbiased_answers, question)
+    rows_noise = noise_deviation(unbiased_answers, total)
+    if people_noise is None or rows_noise is None:
+        return text
+    scale = row_total_scale(unbiased_answers.domain, people)
+    return (
+        f"{text} Noise (standard deviation): {format_count(people_noise, people, 'people')}, "
+        f"{format_count(rows_noise, scale, 'rows')}."
     )
 
 

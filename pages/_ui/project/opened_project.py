@@ -4,7 +4,7 @@ The schema goes to the table in use where that has the columns, else it waits fo
 settings go to Explore by a link, as those of a shared link do.
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
@@ -18,6 +18,7 @@ from dpcore.core.job import StatusCallback
 from dpcore.core.parameters import Param, declared_parameters, parameter_values
 from dpcore.evaluation.experiment import Experiment
 from dpcore.evaluation.project import MAX_PROJECT_BYTES, Project
+from dpcore.schema.column_readings import positions_of_name
 
 from ..components.parameter_widgets import (
     AUTO,
@@ -167,8 +168,10 @@ def read_project(file: Any, name: str) -> Project:
 
 def has_columns_of(table: Table, project: Project) -> bool:
     """Return whether a table has every column of a project once, and its person's."""
-    person = project.experiment.task.unit.person
-    needed_names = [*_schema_columns(project), *([] if person is None else [person])]
+    unit = project.experiment.task.unit
+    needed_names = [*_schema_columns(project), *([] if unit.person is None else [unit.person])]
+    if not all(len(positions_of_name(name, table.names)) == 1 for name in unit.person_columns):
+        return False
     return bool(needed_names) and all(table.names.count(name) == 1 for name in needed_names)
 
 
@@ -308,6 +311,6 @@ def _apply_schema(project: Project, table: Table, progress: StatusCallback) -> N
         has_data_entries=project.has_data_entries,
         progress=progress,
     )
-    # pages have no totals of rows, and no pairs of them
-    unit = replace(task.unit, row_totals=False, succession_columns=(), time_column=None)
+    # pages have no pairs of rows
+    unit = replace(task.unit, succession_columns=(), time_column=None)
     table.set_privacy_unit(unit)

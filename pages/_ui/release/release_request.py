@@ -90,7 +90,7 @@ CAUTION_TEXT = (
 )
 NEIGHBOURS_TEXT = (
     "Neighbours, the tables that nobody must be able to tell apart, differ in {} "
-    "and have as many rows."
+    "and have as many {}."
 )
 
 
@@ -434,9 +434,9 @@ def draw_plan_details(ready: PreparedRelease, plan_key: tuple) -> None:
     if unit.counts_people:
         counting_note = f" {PEOPLE_ONCE_CAVEAT}"
     st.caption(f"{NOISE_TEXT_BY_EXACT[plan.exact]} {CIPHER_TEXT}")
-    st.caption(
-        f"Protected: {unit.description}. {NEIGHBOURS_TEXT.format(difference_text)}{counting_note}"
-    )
+    counted = "people" if unit.counts_people else "rows"
+    neighbours_text = NEIGHBOURS_TEXT.format(difference_text, counted)
+    st.caption(f"Protected: {unit.description}. {neighbours_text}{counting_note}")
 
 
 def largest_fitting_epsilon(ready: PreparedRelease, data_sets: Sequence[DataSet]) -> float | None:

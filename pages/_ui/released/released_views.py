@@ -11,6 +11,8 @@ from dpcore.accuracy.intervals.question_intervals import (
     Interval,
     independent_row_count,
     mark_as_adaptive,
+    row_total_question,
+    row_total_scale,
 )
 from dpcore.core.numbers import unit_noun
 from dpcore.core.types import frozen
@@ -98,10 +100,13 @@ def _draw_questions(views: ReleasedViews) -> None:
         for question in questions:
             interval = released_interval(views, [question])
             answer = "unknown" if interval.estimate is None else f"{interval.estimate:.2%}"
+            panels = views.panels
             st.markdown(
-                f"{escape_markdown(question.text, 200)}: **{answer}**. "
-                f"{question_sentences.interval_sentence(interval)}"
+                f"{escape_markdown(question.text, 200)}: **{answer}** of {panels.n:,} "
+                f"{panels.unit}. {question_sentences.interval_sentence(interval)}"
             )
+            if views.release.facts["protects"].get("row_totals"):
+                st.markdown(_row_total_sentence(views, question))
         if len(questions) > 1:
             interval = released_interval(views, questions, kind)
             st.markdown(question_sentences.comparison_sentence(interval, kind))
@@ -142,6 +147,26 @@ def released_interval(
         unbiased_answers, questions, estimates, n, kind
     )
     return mark_as_adaptive(interval) if release.is_adaptive else interval
+
+
+def _row_total_sentence(views: ReleasedViews, question: Question) -> str:
+    """Return in words how many rows of people fulfil a question: that of `ask --count rows`."""
+    release = views.release
+    people = release.facts["protects"]["records"]
+    total = row_total_question(question, release.domain)
+    estimate = estimate_answer(views.model, release.unbiased_answers, total)
+    answer = "unknown"
+    if estimate is not None:
+        answer = f"{estimate * row_total_scale(release.domain, people):,.0f}"
+    bounds_text = question_sentences.row_total_text(
+        release.unbiased_answers,
+        question,
+        total,
+        people,
+        estimate,
+        is_adaptive=release.is_adaptive,
+    )
+    return f"How many of their rows: **{answer}**. {bounds_text}"
 
 
 def released_views(files: Mapping[str, bytes]) -> ReleasedViews:

@@ -280,16 +280,18 @@ class Table:
         self.encoded_rows(choose_default_columns(self.domain, COMFORTABLE_CELLS))
 
     def encoded_rows(self, names: tuple[str, ...]) -> Any:
-        """Return the rows encoded in the named columns, made once.
+        """Return the rows encoded in the named columns, `rows` of row totals too, made once.
 
         They are Rows, or Counts of a large table where cells are too many. A large table must have
         been
         counted by these columns.
         """
         if names not in self.encoded_by_columns:
-            domain = (
-                domain_from_json(self.schema) if self.domain is None else self.domain
-            ).project(names)
+            table_names = self.unit.names_in_table(names)
+            domain = domain_from_json(self.schema) if self.domain is None else self.domain
+            domain = domain.project(table_names)
+            if table_names != names:
+                domain = self.unit.extend_domain(domain)
             self.encoded_by_columns[names] = (
                 self.unit.encode(domain, self.frame)
                 if self.large_table is None
@@ -307,6 +309,8 @@ class Table:
         None also where the schema was changed.
         """
         if self.population is None or self.domain is None or self.domain != self.population_domain:
+            return None
+        if self.unit.row_totals:  # a population says nothing of how many rows people have
             return None
         return self.domain.marginal(self.population, names)
 
@@ -545,6 +549,11 @@ class Table:
             raise InputError(
                 "some of this schema is to be measured, and this table is read in parts: "
                 "measuring needs it whole"
+            )
+        if self.unit.row_totals:
+            raise InputError(
+                "totals of rows beside people need a whole schema, and some of it is to be "
+                "measured; do without totals, or state it"
             )
         partial_schema = partial_schema_from_json(self.schema)
         self._require_same_format(partial_schema.placeholder)
