@@ -128,10 +128,10 @@ def _protection_facts(ready: Prepared) -> Json:
     if positions:
         facts["person_columns"] = [names[i] for i in sorted(positions)]
     if unit.succession_columns:
-        domain = ready.problem.domain
+        domain = ready.domain
         facts["successions"] = [domain.column(name).name for name in unit.succession_columns]
     if unit.time_column is not None:
-        facts["time_column"] = ready.problem.domain.column(unit.time_column).name
+        facts["time_column"] = ready.domain.column(unit.time_column).name
     return facts
 
 

@@ -37,14 +37,14 @@ def guess_person_columns(
             the same then.
 
     """
-    people = _text_codes(person_cells[:MAX_ROWS_TO_GUESS_BY])
+    people = _text_codes(person_cells.iloc[:MAX_ROWS_TO_GUESS_BY])
     order = np.argsort(people, kind="stable")
     people = people[order]
     is_pair = (people[1:] == people[:-1]) & (people[1:] != MISSING_CODE)
     column_by_name = {column.name: column for column in columns}
     names = []
     for name, cells in cells_by_column.items():
-        codes = _value_codes(cells[:MAX_ROWS_TO_GUESS_BY], column_by_name.get(name))[order]
+        codes = _value_codes(cells.iloc[:MAX_ROWS_TO_GUESS_BY], column_by_name.get(name))[order]
         if _belongs_to_person(codes, is_pair):
             names.append(name)
     return tuple(names)

@@ -4,7 +4,7 @@ The schema goes to the table in use where that has the columns, else it waits fo
 settings go to Explore by a link, as those of a shared link do.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
