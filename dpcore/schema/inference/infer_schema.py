@@ -79,6 +79,7 @@ MIN_DATES_BESIDE_WORDS = 3  # days beside which a few words count as missing
 PLAUSIBLE_YEARS = range(1850, 2101)  # of days that are written as eight digits
 LEADING_ZERO_TEXT = re.compile("-?0[0-9]+")  # a code: no number is written so
 DIGITS_TEXT = re.compile("-?[0-9]+")
+ANY_DIGIT = re.compile(r"\d")
 MIN_DIGITS_SHARE = 0.5  # of the texts of codes with leading zeros
 PLAIN_DECIMAL_TEXT = re.compile(r"-?([0-9]+(\.[0-9]*)?|\.[0-9]+)")
 MAX_CODE_DECIMALS = 2  # digits after the point, as in 250.01 of ICD-9
@@ -410,7 +411,7 @@ def _read_numbers(column_texts: ColumnTexts, texts: Sequence[str], form: str) ->
 
 def _texts_with_digits(column_texts: ColumnTexts, min_count: int) -> list[str]:
     """Return the more than `min_count` texts with a digit if a few others have none; else none."""
-    strays = np.array([re.search(r"\d", text) is None for text in column_texts.texts])
+    strays = np.array([ANY_DIGIT.search(text) is None for text in column_texts.texts])
     are_few = (
         0 < strays.sum() <= MAX_STRAY_TEXTS
         and column_texts.counts @ strays <= MAX_STRAY_SHARE * column_texts.nonempty_count

@@ -2,13 +2,22 @@
 
 import numpy as np
 import pandas as pd
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
+from dpcore.schema.amount_texts import has_limit_sign
 from dpcore.schema.column_texts import ColumnTexts
 from dpcore.schema.forms.calendar_numbers import SECONDS_PER_DAY
 from dpcore.schema.forms.date_form import parse_date_form
 from dpcore.schema.forms.number_form import parse_number_form
+from dpcore.schema.inference import infer_form
 from dpcore.schema.inference.date_bounds import round_date_bounds
-from dpcore.schema.inference.infer_form import find_unit, infer_number_form
+from dpcore.schema.inference.infer_form import (
+    NUMBER_PATTERN,
+    _shape_of,
+    find_unit,
+    infer_number_form,
+)
 from dpcore.schema.inference.infer_schema import guess_column
 from dpcore.schema.inference.proposal import propose_schema
 from dpcore.schema.inference.repairs import FILL_IN, repair_column
@@ -194,3 +203,29 @@ def test_the_digits_of_most_negative_numbers_say_how_minus_is_written():
     texts = ("(5.00)", "(6.10)", "-3.00", "1,234.50", "7.00")
     column_texts = ColumnTexts(texts, np.ones(5, int), 0, "amount, decimal point")
     assert infer_number_form(column_texts) == "(1,000.00)"
+
+
+@settings(max_examples=200)
+@given(st.text("0379.,' -+()<>≤€$kg%٣²\u00a0\n", max_size=9))
+def test_a_texts_shape_is_a_number_where_the_text_is(text):
+    shape = _shape_of(text)
+    assert has_limit_sign(shape) == has_limit_sign(text)
+    match = NUMBER_PATTERN.fullmatch(text)
+    shape_match = NUMBER_PATTERN.fullmatch(shape)
+    assert (match is None) == (shape_match is None)
+    if match and shape_match:
+        assert [match.span(part) for part in ("before", "body", "after")] == [
+            shape_match.span(part) for part in ("before", "body", "after")
+        ]
+        assert (match["before"], match["after"]) == (shape_match["before"], shape_match["after"])
+
+
+def test_a_million_numbers_are_looked_at_by_their_few_shapes(monkeypatch):
+    looked_at = []
+    monkeypatch.setattr(
+        infer_form, "has_limit_sign", lambda text: bool(looked_at.append(text)) or False
+    )
+    texts = tuple(f"{i / 100:.2f}" for i in range(100_000))
+    column_texts = ColumnTexts(texts, np.ones(len(texts), int), 0, "as written")
+    assert infer_number_form(column_texts) == "1000.00"
+    assert looked_at == ["0.00", "00.00", "000.00"]
