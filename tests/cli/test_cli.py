@@ -89,6 +89,24 @@ def test_repeats_are_a_list_with_seeds_counted_up(capsys):
     assert "  mean " in capsys.readouterr().out
 
 
+def test_synthetic_people_have_rows_of_their_own():
+    who = [i for i in range(40) for _ in range(1 + i % 3)]
+    columns = {"who": who, "a": [i % 2 for i in who], "b": [i % 5 % 2 for i in range(len(who))]}
+    pd.DataFrame(columns).to_csv("people.csv", index=False)
+    spec = {"kind": "integer", "low": 0, "high": 1}
+    Path("people.json").write_text(json.dumps({"columns": {"a": spec, "b": spec}}))
+    people = "--person=who --most-rows=3 --person-columns=a --row-totals --rows=25"
+    run_command(
+        run_arguments("people.csv", people.split(), schema="people.json", synthetic="out.csv")
+    )
+    frame = pd.read_csv("out.csv")
+    assert frame.columns.tolist() == ["who", "a", "b", "rows"]
+    drawn = frame.groupby("who")
+    assert len(drawn) == 25
+    assert (drawn.size() == drawn["rows"].first()).all()
+    assert (drawn["a"].nunique() == 1).all()
+
+
 def test_synthetic_rows_look_like_the_table():
     run_command(run_arguments(synthetic="out.csv", rows="37"))
     with open("out.csv", encoding="utf-8", newline="") as file:

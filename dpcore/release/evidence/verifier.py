@@ -387,16 +387,10 @@ def _check_synthetic_people(folder: ReleaseFolder, stated: dict) -> None:
     one value in each of the person's columns.
     """
     protects = folder.facts["protects"]
-    columns = list(folder.facts["schema"]["columns"])
     require(bool(protects.get("row_totals")), "people are there, and no totals of rows")
-    require(stated["column"] not in columns, "the column of invented ids is one of the schema")
+    names = [stated["column"], *folder.facts["schema"]["columns"]]
     rows = csv.reader(folder.lines("synthetic.csv"), strict=True)
-    header = next(rows, [])
-    names = [stated["column"], *columns]
-    same_names = [text in (name, f"'{name}") for text, name in zip(header, names, strict=False)]
-    require(
-        len(header) == len(names) and all(same_names), "synthetic.csv has other columns than stated"
-    )
+    _check_people_header(next(rows, []), names)
     rows_position = names.index("rows")
     shared = [names.index(name) for name in (*protects.get("person_columns", []), "rows")]
     people = 0
@@ -423,6 +417,15 @@ def _check_synthetic_people(folder: ReleaseFolder, stated: dict) -> None:
     require(
         people == stated["count"] and remaining == 0,
         f"synthetic.csv has {people} people, and {stated['count']} are stated",
+    )
+
+
+def _check_people_header(header: list, names: list) -> None:
+    """Raise WrongError unless a header has these names, as they are or disarmed as formulas."""
+    require(names[0] not in names[1:], "the column of invented ids is one of the schema")
+    same_names = [text in (name, f"'{name}") for text, name in zip(header, names, strict=False)]
+    require(
+        len(header) == len(names) and all(same_names), "synthetic.csv has other columns than stated"
     )
 
 

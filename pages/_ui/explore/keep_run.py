@@ -9,10 +9,12 @@ import streamlit as st
 from dpcore.algorithms.query_release.shared.optimal_noise import least_rmse
 from dpcore.core.provenance import Provenance
 from dpcore.core.types import frozen
+from dpcore.data.privacy_unit import PrivacyUnit
 from dpcore.evaluation.programs.query_program import query_program
 from dpcore.evaluation.run import ERROR_NAMES, seeded_generators
 from dpcore.evaluation.run_summary import RunSummary
 from dpcore.evaluation.sweeps.worker_pool import RunJob, RunResult
+from dpcore.models.synthetic_people import sample_table
 
 from ..components import draw_heading, draw_program, hide_in_stakeholder_view
 from ..session import Table, session
@@ -128,16 +130,17 @@ def _format_value(value: Any) -> str:
 def draw_downloads(table: Table, job: RunJob, run_settings: RunSettings) -> None:
     """Draw downloads: synthetic rows, and the code of the run."""
     result = job.results[0]
+    unit = run_settings.experiment.task.unit
     draw_heading("Download")
     with st.container(horizontal=True):
         st.download_button(
             "Synthetic rows (CSV)",
-            lambda: _sample_csv(result),
+            lambda: _sample_csv(result, unit),
             "synthetic.csv",
             "text/csv",
             icon=":material/download:",
             on_click="ignore",
-            help="As many rows as the table has, from the first repeat.",
+            help=_download_help(unit),
         )
     st.caption(
         "Exploring can be repeated, so someone who knows the repeat number can take the noise "
@@ -154,6 +157,19 @@ def draw_downloads(table: Table, job: RunJob, run_settings: RunSettings) -> None
         )
 
 
-def _sample_csv(result: RunResult) -> str:
+def _download_help(unit: PrivacyUnit) -> str:
+    """Return what the synthetic rows to download are."""
+    if unit.row_totals:
+        return (
+            "As many people as the table has, from the first repeat, with invented ids. Rows of "
+            "one person are alike only through the person's columns."
+        )
+    if unit.counts_people:
+        return "One row for each person of the table, from the first repeat."
+    return "As many rows as the table has, from the first repeat."
+
+
+def _sample_csv(result: RunResult, unit: PrivacyUnit) -> str:
     generator = seeded_generators(result.summary.seed)[2]
-    return result.release.sample(result.summary.problem.n, generator).to_csv(index=False)
+    people_or_rows = result.summary.problem.n
+    return sample_table(result.release, unit, people_or_rows, generator).to_csv(index=False)

@@ -88,6 +88,10 @@ CAUTION_TEXT = (
     "Explore's numbers may differ a little: a release counts what this algorithm uses "
     "with more caution."
 )
+SYNTHETIC_PEOPLE_HELP = (
+    "Each has an invented id and rows of its own, alike only through the person's columns."
+)
+ONE_SYNTHETIC_ROW_HELP = "One for each person: how many rows a person has is not measured."
 NEIGHBOURS_TEXT = (
     "Neighbours, the tables that nobody must be able to tell apart, differ in {} "
     "and have as many {}."
@@ -213,13 +217,14 @@ def _choose_output(table: Table) -> tuple[int, bool, str]:
     key = f"rows-{table.identity}"
     row_count = stored_choice(key, min(table.n, MAX_SYNTHETIC_ROWS))
     is_written = sync_widget_value(key, row_count)
+    label, help_text = _synthetic_texts(table)
     rows = st.number_input(
-        "Synthetic rows",
+        label,
         1,
         MAX_SYNTHETIC_ROWS,
         "min" if is_written else row_count,
         key=key,
-        help="As many as real rows.",
+        help=help_text,
         on_change=store_widget_choice,
         args=(key,),
     )
@@ -238,6 +243,15 @@ def _choose_output(table: Table) -> tuple[int, bool, str]:
         help="Floating point needs δ > 0.",
     )
     return int(rows), neutralize, noise
+
+
+def _synthetic_texts(table: Table) -> tuple[str, str]:
+    """Return the label of the number of synthetic rows or people, and its help."""
+    if table.unit.row_totals:
+        return "Synthetic people", f"As many as real people. {SYNTHETIC_PEOPLE_HELP}"
+    if table.unit.counts_people:
+        return "Synthetic rows", ONE_SYNTHETIC_ROW_HELP
+    return "Synthetic rows", "As many as real rows."
 
 
 def draw_reason_input(table: Table) -> tuple[bool, str]:
