@@ -116,3 +116,7 @@ def test_every_other_page_works_on_people_or_says_that_rows_count():
     app.query_params["details"] = "Purposes"
     (text,) = [info.value for info in app.run().info if "Purposes need" in info.value]
     assert "On Data, let each row count, at most 1 of a person." in text
+    app.query_params["view"] = "stakeholder"
+    switch_page(app, "explore")
+    assert "People in a wrong cell" in visible_text(app)
+    assert "Predicted for all" not in caption_text(app), "how many people count is public"
