@@ -5,6 +5,7 @@ import streamlit as st
 from pages._ui.alternatives import attack_job, attack_report, attack_settings, results_view
 from pages._ui.components import (
     check_rows_in_memory,
+    draw_row_unit_note,
     draw_tabs,
     draw_trial_note,
     show_refusals,
@@ -22,6 +23,7 @@ draw_trial_note(table)
 if is_stakeholder_view():
     show_left_out_notice()
     st.stop()
+draw_row_unit_note(table)
 if warn_if_schema_incomplete(table, "attack its tables here") or not check_rows_in_memory(table):
     st.stop()
 with show_refusals():

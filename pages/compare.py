@@ -31,7 +31,7 @@ from pages._ui.session import (
     visible_table,
 )
 from pages._ui.session.render_turns import redraw_page
-from pages._ui.session.stakeholder_wall import PREDICTED_FOR_ALL_ROWS_TEXT
+from pages._ui.session.stakeholder_wall import predicted_size_note
 
 MAX_UNPROMPTED_SECONDS = 60.0  # seconds of runs on a public sample that begin without a press
 # On a small screen both sliders are beside each other, and the picture comes before the words.
@@ -71,8 +71,8 @@ with show_refusals():
     if is_public_table(table):
         with verdict_container:
             verdict.draw_verdict(table, problem, delta, goal, promise, None, None)
-        if table.unit.person is not None:
-            st.caption(PREDICTED_FOR_ALL_ROWS_TEXT.format(size=table.n))
+        if predicted_size_note(table):
+            st.caption(predicted_size_note(table))
         show_left_out_notice()
         st.stop()
     chart_container = front_container.container(key="chart")

@@ -7,6 +7,7 @@ import streamlit as st
 
 from pages._ui.components import (
     check_rows_in_memory,
+    draw_row_unit_note,
     draw_trial_note,
     show_refusals,
     warn_if_schema_incomplete,
@@ -30,6 +31,7 @@ DRAW_BY_PART = dict(
 
 table = visible_table()
 draw_trial_note(table, WHOLE_BUDGET_TEXT)
+draw_row_unit_note(table)
 if warn_if_schema_incomplete(table, "learn here"):
     st.stop()
 with show_refusals():

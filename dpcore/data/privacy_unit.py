@@ -153,6 +153,11 @@ class PrivacyUnit:
         """The unit by which a schema is measured: one row of each person, where people count."""
         return PrivacyUnit(self.person, 1) if self.counts_people else self
 
+    @property
+    def row_unit(self) -> "PrivacyUnit":
+        """The unit of what has no votes, as points and losses: each kept row counts."""
+        return PrivacyUnit(self.person, self.most_rows)
+
     def to_json(self) -> list[str | int | None]:
         """Return the unit as a list, for digests; as ever where rows count."""
         details = ["people"] if self.counts_people else []

@@ -229,3 +229,18 @@ def test_successions_are_asked_cell_by_cell_of_people_who_count_once(here):
     of_rows = "run t.csv --schema=s.json --algorithm=mwem --epsilon=1 --delta=0"
     needs_people = "they need people who count once"
     check_command_refused(needs_people, of_rows, "--queries=successions:ward")
+
+
+def test_a_run_answers_of_people_and_then_of_their_rows(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    people = [f"{i},{i % 2}\n" * (1 + i % 3) for i in range(300)]
+    (tmp_path / "t.csv").write_text("id,a\n" + "".join(people))
+    write_json("s.json", {"a": 2})
+    unit = ["--person=id", "--most-rows=3", "--row-totals", "--epsilon=9", "--ask=a = 1"]
+    asked = ["--schema=s.json", "--queries=marginals:2", "--algorithm=gaussian_maxent", *unit]
+    run_command("run t.csv", *asked, "--json=r.json")
+    of_people, of_rows = read_json("r.json")["answers"]
+    assert (of_people["question"], of_people["real"]) == ("a = 1", approx(0.5))
+    assert (of_rows["question"], of_rows["real"]) == ("number of rows with a = 1", approx(300))
+    assert of_people["low"] < 0.5 < of_people["high"]
+    assert of_rows["low"] < 300 < of_rows["high"]

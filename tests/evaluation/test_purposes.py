@@ -174,3 +174,18 @@ def test_the_command_writes_points_resumes_them_and_refuses_anothers(tmp_path, m
     for points, words in (*wrong, ([point, point], "p.json: some point is in it twice")):
         write_json("p.json", first | {"points": points})
         check_command_refused(words, again)
+
+
+def test_the_command_holds_out_people_of_whom_one_row_each_is_kept(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    rows = table(800)
+    values = np.repeat(rows.values, rows.weights, axis=0)
+    frame = pd.DataFrame(values, columns=list("abcd"))
+    frame.assign(id=np.arange(800) // 2).to_csv("t.csv", index=False)
+    write_json("s.json", {"a": 2, "b": 3, "c": 2, "d": 4})
+    asked = ["purposes", "t.csv", "--schema=s.json", "--queries=marginals:1", "--person=id"]
+    asked += ["--algorithm=gaussian_maxent", "--epsilons=1", "--repeat=1"]
+    assert "n=300 held_out=100" in run_command([*asked, "--count=rows", "--most-rows=1"])
+    words = "keep one row of each by --count rows --most-rows 1"
+    for unit in ([], ["--count=rows", "--most-rows=2"]):
+        check_command_refused(words, [*asked, *unit])

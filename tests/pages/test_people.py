@@ -15,7 +15,9 @@ from pages._ui.session import owner, release_ledger
 from tests.pages.headless import (
     caption_text,
     close_tab,
+    error_text,
     new_tab,
+    run_comparison,
     run_until_settled,
     set_fields,
     switch_page,
@@ -95,3 +97,26 @@ def asked_by_command(folder, count):
     with redirect_stdout(output):
         assert main(["ask", str(folder), "ward = 1", "--count", count, "--json"]) == 0
     return json.loads(output.getvalue())[0]
+
+
+def test_every_other_page_works_on_people_or_says_that_rows_count():
+    app = with_people()
+    note = "On this page each row counts. Protected is one person with at most 4 rows."
+    for page in ("learning", "alternatives"):
+        switch_page(app, page)
+        assert error_text(app) == "", page
+        assert note in caption_text(app), page
+    switch_page(app, "guarantee")
+    assert error_text(app) == ""
+    app.query_params["details"] = "Where from"
+    app.session_state["cause-question"] = "rows >= 2 and ward = 1"
+    run_comparison(switch_page(app, "compare"), ("gaussian_maxent",), (1.0,))
+    assert error_text(app) == "", "a question about how many rows people have"
+    assert "People in a wrong cell" in visible_text(app)
+    app.query_params["details"] = "Purposes"
+    (text,) = [info.value for info in app.run().info if "Purposes need" in info.value]
+    assert "On Data, let each row count, at most 1 of a person." in text
+    app.query_params["view"] = "stakeholder"
+    switch_page(app, "explore")
+    assert "People in a wrong cell" in visible_text(app)
+    assert "Predicted for all" not in caption_text(app), "how many people count is public"

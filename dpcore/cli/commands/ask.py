@@ -32,6 +32,7 @@ from ...accuracy.intervals.question_intervals import (
     question_interval,
     row_total_interval,
     row_total_question,
+    row_total_scale,
 )
 from ...accuracy.intervals.unbiased_tables import (
     axes_and_values,
@@ -326,13 +327,18 @@ class RunAnswer:
 
 
 def answer_questions(
-    unbiased_answers: UnbiasedAnswers, texts: Texts, run: Run, rows: Any
+    unbiased_answers: UnbiasedAnswers,
+    texts: Texts,
+    run: Run,
+    rows: Any,
+    *,
+    row_totals: bool = False,
 ) -> list[RunAnswer]:
-    """Return the answers of a run to questions."""
+    """Return the answers of a run to questions; with `row_totals` each is followed by its total."""
+    release: Any = run.release
     answers = []
     for text in texts:
         question = parse_question(text, unbiased_answers.domain)
-        release: Any = run.release
         comparison = compare_with_rows(release, rows, question.workload)
         interval = question_interval(
             unbiased_answers,
@@ -342,4 +348,22 @@ def answer_questions(
         )
         interval = mark_as_adaptive(interval) if run.algorithm.adaptive else interval
         answers.append(RunAnswer(float(comparison.real[0]), interval))
+        if row_totals:
+            answers.append(_answer_row_total(unbiased_answers, question, run, rows))
     return answers
+
+
+def _answer_row_total(
+    unbiased_answers: UnbiasedAnswers, question: Question, run: Run, rows: Any
+) -> RunAnswer:
+    """Return the answer of a run to how many rows of people fulfil a question."""
+    release: Any = run.release
+    people = run.problem.n
+    total = row_total_question(question, unbiased_answers.domain)
+    comparison = compare_with_rows(release, rows, total.workload)
+    interval = row_total_interval(
+        unbiased_answers, total, people, estimate=float(comparison.synthetic[0])
+    )
+    interval = mark_as_adaptive(interval) if run.algorithm.adaptive else interval
+    real = float(comparison.real[0]) * row_total_scale(unbiased_answers.domain, people)
+    return RunAnswer(real, interval)

@@ -21,6 +21,7 @@ from ... import Budget, InputError, QueryRelease
 from ...algorithms import algorithms_for_problem
 from ...core.numbers import format_short_number
 from ...core.types import Json
+from ...data.privacy_unit import MAX_ROWS_OF_ONE_VOTE
 from ...evaluation.audit.distinguishing_game import (
     CONFIDENCE,
     DEFAULT_RUNS_PER_TABLE,
@@ -57,6 +58,10 @@ RUNS_FOR_ALL = 1000  # runs on each table where all algorithms are audited
 CONSISTENT_VERDICT = "the promise is consistent with this game"
 BROKEN_VERDICT = "THE PROMISE IS BROKEN"
 
+SHARED_ROWS_HELP = (
+    "play on tables of people who count once: their rows, up to so many, share one vote "
+    "(default: each row is one person)"
+)
 ARGUMENTS = (
     argument(
         "--algorithm",
@@ -80,6 +85,12 @@ ARGUMENTS = (
         f"at most, judged by their exact likelihood ratio (default: {DEFAULT_TRANSCRIPTS} for "
         f"{ALL_ALGORITHMS}, else none)",
         type=whole_number_parser(MIN_TRANSCRIPTS, MAX_TRANSCRIPTS),
+    ),
+    argument(
+        "--shared-rows",
+        "S",
+        SHARED_ROWS_HELP,
+        type=whole_number_parser(1, MAX_ROWS_OF_ONE_VOTE),
     ),
     argument(
         "--bug",
@@ -112,6 +123,8 @@ def execute(args: Namespace) -> int:
             result_json = game_result.to_json() | (
                 {"transcripts": evidence.to_json()} if evidence else {}
             )
+            if args.shared_rows:
+                result_json["shared_rows"] = args.shared_rows
             print(json.dumps(result_json, indent=None if len(names) > 1 else 1), flush=True)
         elif len(names) > 1:
             bounds_text = (
@@ -125,7 +138,7 @@ def execute(args: Namespace) -> int:
                 flush=True,
             )
         else:
-            _print_verdict(verdict, budget)
+            _print_verdict(verdict, budget, "people" if args.shared_rows else "rows")
     return 0 if promise_kept else 1
 
 
@@ -134,6 +147,10 @@ def _audit_schema(args: Namespace) -> int:
     if args.set or args.runs:
         raise InputError(
             f"--algorithm {SCHEMA} has no parameters, and is judged by transcripts alone"
+        )
+    if args.shared_rows:
+        raise InputError(
+            f"--algorithm {SCHEMA} measures one row of each person; leave out --shared-rows"
         )
     transcripts = args.transcripts or DEFAULT_TRANSCRIPTS
     results = audit_schema_transcripts(
@@ -165,7 +182,7 @@ def _audit_algorithm(name: str, args: Namespace) -> AuditVerdict:
     algorithm = with_fewest_rounds(
         build_algorithm(name, args.set, QueryRelease), {text.partition("=")[0] for text in args.set}
     )
-    game_options: Json = {"bug": args.bug, "seed": args.seed}
+    game_options: Json = {"bug": args.bug, "seed": args.seed, "shared_rows": args.shared_rows}
     game_result = play_distinguishing_game(
         algorithm,
         budget,
@@ -203,11 +220,11 @@ def _transcript_summary(evidence: AuditResult) -> str:
     return f"{symbol} {evidence.promised:.4f}, shown {evidence.low:.4f} ({share})"
 
 
-def _print_verdict(verdict: AuditVerdict, budget: Budget) -> None:
+def _print_verdict(verdict: AuditVerdict, budget: Budget, counted_noun: str) -> None:
     game_result = verdict.game
     print(
         f"{game_result.algorithm}, {game_result.runs} runs on each of two tables of "
-        f"{game_result.records} rows, bug: "
+        f"{game_result.records} {counted_noun}, bug: "
         f"{game_result.bug}"
     )
     print(

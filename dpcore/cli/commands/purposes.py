@@ -22,6 +22,7 @@ import pandas as pd
 from ... import InputError, QueryRelease, Rows, Run
 from ...core.numbers import format_short_number
 from ...core.types import Json, ProgressCallback
+from ...evaluation.experiment import QueryTask
 from ...evaluation.purposes import TEST_NAMES, Purposes, false_alarm_sentence
 from ...evaluation.sweeps.sweep import (
     Case,
@@ -72,10 +73,7 @@ def execute(args: Namespace) -> None:
     grid = grid_from_arguments(args, {args.algorithm: algorithm}, require_known=True)
     task = grid.task
     whole_problem, rows = read_problem_and_rows(task, load_workload(task))
-    if not isinstance(rows, Rows) or task.unit.person:
-        raise InputError(
-            f"{task.table}: rows are held out one by one; read the table whole, and protect rows"
-        )
+    _require_single_rows(task, rows)
     question = None if args.ask is None else parse_question(args.ask, whole_problem.domain)
     purposes = Purposes.for_table(
         whole_problem.domain, rows, target=args.target, group=args.group, question=question
@@ -100,6 +98,17 @@ def execute(args: Namespace) -> None:
         f"delta={format_short_number(args.delta)}"
     )
     print("\n".join(report_lines(points)))
+
+
+def _require_single_rows(task: QueryTask, rows: Any) -> None:
+    """Raise InputError for rows that cannot be held out one by one, each another person."""
+    if not isinstance(rows, Rows):
+        raise InputError(f"{task.table}: rows are held out one by one; read the table whole")
+    if task.unit.counts_people or task.unit.most_rows > 1:
+        raise InputError(
+            f"{task.table}: people are held out one by one, and here a person may have several "
+            "rows; keep one row of each by --count rows --most-rows 1"
+        )
 
 
 def _score_cases(

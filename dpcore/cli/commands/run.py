@@ -103,7 +103,13 @@ def execute(args: Namespace) -> None:
         if questions:
             release: Any = run.release
             unbiased_answers = unbiased_tables(release, run.measured, problem.domain)
-            answers = answer_questions(unbiased_answers, questions, run, task_runs.rows)
+            answers = answer_questions(
+                unbiased_answers,
+                questions,
+                run,
+                task_runs.rows,
+                row_totals=experiment.task.unit.row_totals,
+            )
         return QueryReport(
             summary=summary,
             facts=problem.facts,

@@ -10,6 +10,7 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
+import pandas as pd
 from scipy.special import ndtri
 from scipy.stats import beta
 
@@ -18,6 +19,7 @@ from ...algorithms.algorithm import make_plan
 from ...core.errors import InputError
 from ...core.parameters import declared_parameters
 from ...core.types import Array, Json, ProgressCallback, Rng, frozen, ignore_progress
+from ...data.privacy_unit import PrivacyUnit
 from ...privacy.accounting import (
     Accountant,
     AdditiveAccountant,
@@ -42,6 +44,8 @@ PILOT_RUNS = 300
 CONFIDENCE = 0.999
 OBSERVED_STEPS = 8  # steps of a run that the test sees
 PLANTED_BUGS = ("none", "half-sensitivity")
+# of the rows of the game's tables, in two yes/no columns
+GAME_VALUES = np.array([[0, 1], [1, 0], [1, 1]])
 # orders of the Rényi divergences that bound ρ from below
 RENYI_ORDERS = (1.0, 1.5, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0)
 
@@ -118,6 +122,7 @@ def play_distinguishing_game(
     runs: int = DEFAULT_RUNS_PER_TABLE,
     bug: str = "none",
     seed: int = 0,
+    shared_rows: int | None = None,
     progress: ProgressCallback = ignore_progress,
 ) -> GameResult:
     """Play the game `runs` times on each of two neighbouring tables and return the result.
@@ -126,8 +131,9 @@ def play_distinguishing_game(
     of the games that are played, now and then; what it raises ends the audit.
 
     `bug` "half-sensitivity" halves all noise and every selection's scale, as a wrong sensitivity
-    would. Raises what the algorithm's plan raises, and InputError for a number of runs outside
-    20..1,000,000.
+    would. With `shared_rows` the tables are of people, whose rows, up to so many, share one vote;
+    what differs is all rows of one person, and how many these are. Raises what the algorithm's plan
+    raises, and InputError for a number of runs outside 20..1,000,000.
     Source: Jagielski, Ullman, Oprea 2020 (Clopper–Pearson bound); Nasr et al. 2023 (bound by the
     accounting's cost).
     """
@@ -135,7 +141,10 @@ def play_distinguishing_game(
         raise InputError(f"runs={runs} is outside 20..{MAX_RUNS_PER_TABLE}")
     check_bug(bug)
     rng = np.random.default_rng(seed)
-    games = [_Game(algorithm, budget, n, bug == "half-sensitivity", rng) for n in TABLE_ROW_COUNTS]
+    games = [
+        _Game(algorithm, budget, n, bug == "half-sensitivity", rng, shared_rows)
+        for n in TABLE_ROW_COUNTS
+    ]
     game = max(games, key=lambda g: g.pilot_advantage(max(10, min(PILOT_RUNS, runs // 10))))
     game.progress = progress
     game.total_runs = 2 * runs
@@ -225,9 +234,18 @@ class _Game:
 
     That row moves every answer, and by as much as one row can. So far from even that selections
     know the sign of an error, the two columns tie on the first table, where a selection tells most.
+    With `shared_rows` all this is of n people, see `_tables_of_people`.
     """
 
-    def __init__(self, algorithm: Algorithm, budget: Budget, n: int, bug: bool, rng: Rng) -> None:
+    def __init__(
+        self,
+        algorithm: Algorithm,
+        budget: Budget,
+        n: int,
+        bug: bool,
+        rng: Rng,
+        shared_rows: int | None = None,
+    ) -> None:
         self.algorithm = algorithm
         self.bug = bug
         self.rng = rng
@@ -236,11 +254,13 @@ class _Game:
         self.finished_runs = 0
         self.problem = two_question_problem(n)
         self.plan = make_plan(algorithm, self.problem, budget)
-        values = np.array([[0, 1], [1, 0], [1, 1]])
         fifth = n // 5
-        self.tables = [
-            Rows(values, np.array([fifth + x, fifth - x, n - 2 * fifth])) for x in (0, 1)
-        ]
+        counts_of_tables = [np.array([fifth + x, fifth - x, n - 2 * fifth]) for x in (0, 1)]
+        if shared_rows is None:
+            self.tables = [Rows(GAME_VALUES, counts) for counts in counts_of_tables]
+        else:
+            domain = self.problem.domain
+            self.tables = _tables_of_people(domain, counts_of_tables, shared_rows)
 
     def play(self, runs: int) -> list[Array]:
         """Return the features released by each run, (runs, features), for both tables."""
@@ -265,6 +285,26 @@ class _Game:
         ]
         observed_steps = np.linspace(0, len(answers) - 1, OBSERVED_STEPS).round().astype(int)
         return np.concatenate([answers[i] for i in observed_steps])
+
+
+def _tables_of_people(domain: Domain, counts_of_tables: list[Array], most_rows: int) -> list[Rows]:
+    """Return the game's two tables of people with up to `most_rows` rows each, who count once.
+
+    The rows of a person say the same, so the votes are those of one row of each. Person i has
+    1 + i mod `most_rows` rows; the one who differs has a single row in the first table, and the
+    most rows in the second.
+    """
+    unit = PrivacyUnit("person", most_rows, counts_people=True)
+    tables = []
+    for counts, row_count in zip(counts_of_tables, (1, most_rows), strict=True):
+        values = np.repeat(GAME_VALUES, counts, axis=0)
+        rows_of_person = 1 + np.arange(len(values)) % most_rows
+        rows_of_person[counts_of_tables[0][0]] = row_count
+        texts = np.array(["no", "yes"])[np.repeat(values, rows_of_person, axis=0)]
+        frame = pd.DataFrame(texts, columns=pd.Index(domain.names))
+        people = np.repeat(np.arange(len(values)), rows_of_person)
+        tables.append(unit.encode(domain, frame.assign(person=people)))
+    return tables
 
 
 class _RunScorer:

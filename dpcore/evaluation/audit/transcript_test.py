@@ -20,6 +20,7 @@ from ...algorithms import Algorithm, registered_name
 from ...algorithms.algorithm import make_plan
 from ...core.errors import InputError
 from ...core.types import Array, Json, ProgressCallback, Rng, frozen, ignore_progress
+from ...data.privacy_unit import PrivacyUnit
 from ...privacy.accounting import Budget, Gaussian, GdpAccountant, Plan, guarantee
 from ...problems import QueryRelease
 from ...schema.domain import Rows
@@ -137,17 +138,23 @@ def audit_transcripts(
     transcripts: int = DEFAULT_TRANSCRIPTS,
     bug: str = "none",
     seed: int = 0,
+    shared_rows: int | None = None,
     progress: ProgressCallback = ignore_progress,
 ) -> AuditResult | None:
     """Return the evidence on the promise of `algorithm` from at most `transcripts` transcripts.
 
-    As many as the test needs. None where neither all is Gaussian noise nor anything is selected.
+    As many as the test needs. With `shared_rows` the tables are of people, whose rows, up to so
+    many, share one vote. None where neither all is Gaussian noise nor anything is selected.
     Raises what the plan raises, and InputError for a number of transcripts outside
     1,000..10,000,000.
     """
     check_transcript_request(transcripts, bug)
     rng = np.random.default_rng(seed)
-    scripts = [_record_script(algorithm, budget, n, rng) for n in TABLE_ROW_COUNTS]
+    votes_per_unit = 1
+    if shared_rows is not None:
+        unit = PrivacyUnit("person", shared_rows, counts_people=True)
+        votes_per_unit = unit.votes_per_unit
+    scripts = [_record_script(algorithm, budget, n, rng, votes_per_unit) for n in TABLE_ROW_COUNTS]
     if scripts[0].plan.spend_types == {Gaussian}:
         test: _AllMeasurementsTest | _SelectionTest = _AllMeasurementsTest(scripts[0])
     elif all(script.selections for script in scripts):
@@ -234,6 +241,7 @@ class _CallScript:
     problem: QueryRelease
     plan: Plan
     calls: list[CuratorCall]
+    votes_per_unit: int
 
     @property
     def selections(self) -> list[CuratorCall]:
@@ -259,24 +267,29 @@ class _RecordingCurator:
         return record_call
 
 
-def _record_script(algorithm: Algorithm, budget: Budget, n: int, rng: Rng) -> _CallScript:
+def _record_script(
+    algorithm: Algorithm, budget: Budget, n: int, rng: Rng, votes_per_unit: int = 1
+) -> _CallScript:
     problem = two_question_problem(n)
     calls = []
     plan = make_plan(algorithm, problem, budget)
-    even_table = _rows_from_counts(np.full(4, n // 4))
+    even_table = _rows_from_counts(np.full(4, n // 4), votes_per_unit)
     recorder: Any = _RecordingCurator(
         curator_of_public_table(even_table, problem, plan, rng), calls
     )
     for _ in algorithm.steps(problem, plan, recorder, rng):
         pass
-    return _CallScript(problem, plan, calls)
+    return _CallScript(problem, plan, calls, votes_per_unit)
 
 
 TABLE_CELLS = np.array([[0, 0], [0, 1], [1, 0], [1, 1]])
 
 
-def _rows_from_counts(counts: Array) -> Rows:
-    return Rows(TABLE_CELLS[counts > 0], counts[counts > 0])
+def _rows_from_counts(counts: Array, votes_per_unit: int = 1) -> Rows:
+    """Return the rows of so many people in each cell, or of single rows, of one vote each."""
+    has_rows = counts > 0
+    weights = counts[has_rows] * votes_per_unit
+    return Rows(TABLE_CELLS[has_rows], weights, votes_per_unit=votes_per_unit)
 
 
 def _neighbouring_counts(n: int) -> Iterator[tuple[Array, Array]]:
@@ -371,7 +384,10 @@ class _AllMeasurementsTest(GaussianNoiseTest):
         # What moves need not depend on the other rows, but may: votes and the like.
         even_counts = np.full(4, self.n // 4)
         pairs = [
-            (_rows_from_counts(even_counts), _rows_from_counts(second))
+            (
+                _rows_from_counts(even_counts, script.votes_per_unit),
+                _rows_from_counts(second, script.votes_per_unit),
+            )
             for second in _counts_with_one_row_moved(even_counts)
         ]
         squared_mus = np.array(
@@ -406,7 +422,9 @@ class _SelectionTest:
         # luck of two rates that err apart
         z = ndtri(1 - (1 - EVIDENCE_CONFIDENCE) / 2) + SPARE_STDDEVS / math.sqrt(2)
         law = cache(
-            lambda *counts: selection_probabilities(call, _rows_from_counts(np.array(counts)))
+            lambda *counts: selection_probabilities(
+                call, _rows_from_counts(np.array(counts), script.votes_per_unit)
+            )
         )
         pairs = [
             ordered_pair
@@ -431,7 +449,7 @@ class _SelectionTest:
             self.needed_transcripts = min(2 * self.needed_transcripts, transcripts)
         chances = [law(*counts)[self._outcome_mask].sum() for counts in pairs[best]]
         q, p = np.clip(chances, 1e-300, 1.0).tolist()
-        self.tables = [_rows_from_counts(counts) for counts in pairs[best]]
+        self.tables = [_rows_from_counts(counts, script.votes_per_unit) for counts in pairs[best]]
         self.achievable = math.log(p / q)
 
     def score(self, answers: list[Any]) -> Array:

@@ -406,7 +406,8 @@ def draw_explanation(audit_verdict: AuditVerdict) -> None:
         help=f"Algorithm: {title}. Each table has {game_audit.records:,} rows and two yes/no "
         "questions, healthy and "
         "ill. "
-        "Anna says yes to one of them.",
+        "Anna says yes to one of them. Each person has one row. Where rows share one vote, those "
+        "of a person weigh as one row does here.",
     )
 
 

@@ -174,6 +174,7 @@ def _select_query(
             votes = None
             if table.unit.counts_people:
                 votes = table.unit.votes_of_rows(limited_frame)
+                limited_frame = table.unit.with_rows_column(limited_frame, votes)
             share = exact_question_share(question_text, problem.domain, limited_frame, votes)
             unbinned_answers = np.array([share])
         return SelectedQuery(parsed_question.workload, 0, unbinned_answers, parsed_question.text)

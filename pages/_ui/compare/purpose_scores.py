@@ -113,13 +113,14 @@ def refusal_reason(sweep: Sweep) -> str:
     if not isinstance(sweep.rows, Rows):
         return (
             "Purposes need the rows one by one. This table is read in parts, so only counts "
-            "are known."
+            "are known. Bring a smaller one, such as some of its rows."
         )
     several_rows = sweep.problem is not None and sweep.problem.group > 1
     if several_rows or sweep.rows.votes_per_unit > 1:
         return (
-            "Purposes need a table with one row for each person. In this one a person may "
-            "have several rows."
+            "Purposes need one row for each person: people are held out one by one. In this "
+            "table a person may have several rows. On Data, let each row count, at most 1 of a "
+            "person."
         )
     return ""
 
@@ -127,10 +128,7 @@ def refusal_reason(sweep: Sweep) -> str:
 def draw_refusal(reason: str) -> None:
     """Say why there are no purposes here, and lead to where another table is brought."""
     with inline_container(key="no-purposes"):
-        st.info(
-            f"{reason} Bring a table with one row for each person on the Data page, such as one "
-            "visit of each."
-        )
+        st.info(reason)
         st.page_link("pages/data.py", label="Open Data", icon=":material/table:")
 
 

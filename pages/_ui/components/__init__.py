@@ -4,6 +4,7 @@ from .frame import (
     check_rows_in_memory,
     draw_badge_if_different,
     draw_heading,
+    draw_row_unit_note,
     draw_table_header,
     draw_trial_note,
     hide_in_stakeholder_view,

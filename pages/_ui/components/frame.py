@@ -374,6 +374,13 @@ def _draw_badge(provenance: Provenance | None) -> None:
         st.badge(label, icon=icon, color=colour, help=provenance.meaning)
 
 
+def draw_row_unit_note(active_table: Table) -> None:
+    """Say where a person's rows share one vote elsewhere that here each of them counts."""
+    if active_table.unit.counts_people:
+        description = escape_markdown(active_table.unit.row_unit.description, 200)
+        st.caption(f"On this page each row counts. Protected is {description}.")
+
+
 def draw_trial_note(active_table: Table, rest_text: str = REST_OF_BUDGET_TEXT) -> None:
     """Draw a line that says that a trial measured the schema, if one did.
 

@@ -82,7 +82,8 @@ def draw_method_choice() -> None:
                 f"{len(METHODS) - 1} methods run {RUNS_PER_METHOD} times each, random "
                 "points are drawn once"
             )
-            st.caption(escape_markdown(f"Protects {table.unit.description}. {runs_text}.", 300))
+            protection_text = f"Protects {table.unit.row_unit.description}"
+            st.caption(escape_markdown(f"{protection_text}. {runs_text}.", 300))
     if table.trial is None and len(names) > 1:
         _draw_code(table, names, budget)
     run_group = tab_job_group("choice")
@@ -104,7 +105,10 @@ def draw_method_choice() -> None:
 def _draw_code(table: Table, names: list[str], budget: Budget) -> None:
     """Draw the code of the comparison of the methods."""
     task = PlacesTask(
-        table=table_file_name(table), schema=table.schema, columns=tuple(names), unit=table.unit
+        table=table_file_name(table),
+        schema=table.schema,
+        columns=tuple(names),
+        unit=table.unit.row_unit,
     )
     grid = ExperimentGrid(task=task, algorithms=METHODS, budgets=(budget,), repeat=RUNS_PER_METHOD)
     draw_program(places_program(grid), table)

@@ -92,11 +92,12 @@ def draw_table_evolution() -> None:
         pressed = st.button("Evolve the rows", type="primary", icon=":material/play_arrow:")
     runs = tab_job_group("recipe")
     algorithm = build_from_texts(RECIPE, {"rounds": str(rounds)})
-    columns_at_once = min(2, len(session_table.domain.columns))
+    domain = session_table.unit.extend_domain(session_table.domain)
+    columns_at_once = min(2, len(domain.columns))
     _draw_code(session_table, columns_at_once, algorithm, budget)
     if pressed:
-        rows = session_table.encoded_rows(session_table.domain.names)
-        workload = Marginals.all(session_table.domain, columns_at_once)
+        rows = session_table.encoded_rows(domain.names)
+        workload = Marginals.all(domain, columns_at_once)
         problem = QueryRelease(workload, rows.n, session_table.unit.group)
         algorithm.plan(problem, budget)  # says now what is wrong
         task = {"algorithm": algorithm, "problem": problem, "budget": budget}
@@ -114,9 +115,7 @@ def draw_table_evolution() -> None:
         return
     result = runs.results[0][1]
     _draw_errors_by_step(result)
-    _draw_step_comparison(
-        session_table.encoded_rows(session_table.domain.names), result, runs.context
-    )
+    _draw_step_comparison(session_table.encoded_rows(domain.names), result, runs.context)
     result_panels.draw_run_plan(runs.jobs[0])
 
 

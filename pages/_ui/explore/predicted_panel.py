@@ -18,7 +18,7 @@ from ..components import draw_heading, result_panels, show_tiles
 from ..components.verdict_tiles import UNKNOWN_ERROR_TILE
 from ..jobs.predicted_runs import predict_before_release
 from ..session import Table, escape_markdown, show_left_out_notice
-from ..session.stakeholder_wall import PREDICTED_FOR_ALL_ROWS_TEXT, PublicTable
+from ..session.stakeholder_wall import PublicTable, predicted_size_note
 from .run_settings import RunSettings
 from .useful_changes import draw_useful_changes, uses_sentence
 
@@ -28,8 +28,8 @@ def draw_predicted_panel(table: PublicTable, run_settings: RunSettings) -> None:
     plan = draw_predicted_verdict(table, run_settings)
     for caution in budget_warnings(run_settings.experiment.budget, run_settings.problem.n):
         st.warning(escape_markdown(caution, 300))
-    if table.unit.person is not None:
-        st.caption(PREDICTED_FOR_ALL_ROWS_TEXT.format(size=table.n))
+    if predicted_size_note(table):
+        st.caption(predicted_size_note(table))
     show_left_out_notice()
     draw_heading("What was chosen, and what it would use", Provenance.PUBLIC)
     result_panels.draw_plan_tables(plan.settings, plan.planned_events)

@@ -204,7 +204,7 @@ class QuantileView:
             table=table_file_name(table),
             schema=table.schema,
             text=task_text("quantile", self.column, quantile_level=self.level),
-            unit=table.unit,
+            unit=table.unit.row_unit,
         )
         grid = ExperimentGrid(task=task, algorithms={"": algorithm}, budgets=(self.budget,))
         return quantile_program(grid, settings)

@@ -92,7 +92,7 @@ def _draw_weight_law(
 def _plane_program(table: Table, text: str, budget: Budget, calibration: str) -> Program:
     """Return the program that computes the law of the weights, and learns them once."""
     task = LearningTask(
-        table=table_file_name(table), schema=table.schema, text=text, unit=table.unit
+        table=table_file_name(table), schema=table.schema, text=text, unit=table.unit.row_unit
     )
     algorithm = ALGORITHMS["regularized_exponential"](calibration=calibration)
     grid = ExperimentGrid(task=task, algorithms={"": algorithm}, budgets=(budget,))

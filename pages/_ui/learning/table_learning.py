@@ -163,7 +163,7 @@ def draw_table_learning(
             table=table_file_name(table),
             schema=table.schema,
             text=text,
-            unit=table.unit,
+            unit=table.unit.row_unit,
             radius=radius_value,
             held_out=HELD_OUT_SHARE,
         )

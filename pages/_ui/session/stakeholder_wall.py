@@ -185,6 +185,16 @@ def _read_schema(schema: dict[str, Any]) -> tuple[Domain | None, PartialSchema |
         return None, None
 
 
+def predicted_size_note(table: PublicTable) -> str:
+    """Return in words for how many rows something is predicted, where a limit leaves some out.
+
+    It is "" where each row is one person, and where people count: how many there are is public.
+    """
+    if table.unit.person is None or table.unit.counts_people:
+        return ""
+    return PREDICTED_FOR_ALL_ROWS_TEXT.format(size=table.n)
+
+
 def is_public_table(table: Table | PublicTable) -> bool:
     """Return whether only public facts of this table are known to the page."""
     return isinstance(table, PublicTable)

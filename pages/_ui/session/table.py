@@ -396,11 +396,11 @@ class Table:
 
     @property
     def limited_frame(self) -> pd.DataFrame:
-        """The rows that count where all columns of the schema are used."""
+        """The rows that count, each by itself, where all columns of the schema are used."""
         if self.large_table is not None:
             raise InputError("this table is read in parts, and its rows are not counted yet")
         schema_in_use = self.partial_schema if self.domain is None else self.domain
-        return self.unit.bound_contributions(
+        return self.unit.row_unit.bound_contributions(
             self.frame, () if schema_in_use is None else schema_in_use.names
         )
 
