@@ -9,7 +9,8 @@ have one vote together, all with the same `rows` and the same person's columns. 
 
 A synthetic person is drawn from the first, and as many rows as `rows` says from the second, each
 by itself. That is all that a table of votes says: what two rows of one person have in common beyond
-`rows` and the person's columns it does not hold, and synthetic people do not have it.
+`rows` and the person's columns it does not hold, and synthetic people do not have it. Only where
+successions were measured, rows follow each other: `synthetic_chains`.
 
 Only the released model and the unit are read, never a row: this is post-processing, at no privacy
 cost, and how many rows come out is drawn, too.
@@ -24,6 +25,7 @@ from ..data.privacy_unit import ROWS_COLUMN, PrivacyUnit
 from ..schema.column_readings import positions_of_name
 from ..schema.constraints import MAX_REDRAWS, replace_impossible_rows
 from .releases import Release, RowModel, UnbiasedAnswers
+from .synthetic_chains import ChainSampler, pair_axes, put_times_in_order
 
 INVENTED_ID = "synthetic-{}"  # a number alone could be a real person's
 INVENTED_COLUMN = " (invented)"  # behind the name of a person column that the schema has, too
@@ -61,20 +63,60 @@ def sample_people(release: Release, unit: PrivacyUnit, people: int, rng: Rng) ->
     rows_axis = names.index(ROWS_COLUMN)
     codes = _sample_possible(model, people, rng)
     row_counts = codes[:, rows_axis] + 1  # its values are 1, 2, …
-    parts = [codes]
-    owners = [np.arange(people)]
-    for earlier_rows in range(1, int(row_counts.max())):
-        owner = np.flatnonzero(row_counts > earlier_rows)
-        parts.append(_complete_possible(model, codes[owner], person_axes, rng))
-        owners.append(owner)
+    chain = None
+    if unit.successions is not None:
+        pairs = pair_axes(model.domain, unit.successions)
+        chain = ChainSampler(model, pairs, unit.successions.in_time, person_axes, rng)
+    parts, owners = _sample_rows(model, codes, row_counts, person_axes, rng, chain)
     person = np.concatenate(owners)
     order = np.argsort(person, kind="stable")
-    frame = model.domain.decode_groups(
-        np.concatenate(parts)[order], person[order], person_axes, rng
-    )
+    person = person[order]
+    codes = np.concatenate(parts)[order]
+    if chain is not None:
+        chain.state_pairs(codes, person)
+    frame = model.domain.decode_groups(codes, person, person_axes, rng)
+    if unit.successions is not None:
+        put_times_in_order(frame, person, model.domain, unit.successions)
     ids = np.array([INVENTED_ID.format(i + 1) for i in range(people)], dtype=object)
-    frame.insert(0, invented_column(unit, names), ids[person[order]])
+    frame.insert(0, invented_column(unit, names), ids[person])
     return frame
+
+
+def _sample_rows(
+    model: RowModel,
+    codes: Array,
+    row_counts: Array,
+    person_axes: Axes,
+    rng: Rng,
+    chain: ChainSampler | None,
+) -> tuple[list[Array], list[Array]]:
+    """Draw the first rows of all people, the second rows, and so on, with their people's numbers.
+
+    Args:
+        model: What is drawn from.
+        codes: A row (people, d) of each person.
+        row_counts: The number (people,) of each one's rows.
+        person_axes: Columns in which all rows of a person are the same.
+        rng: Draws rows.
+        chain: Draws rows that follow each other; None for rows each by itself.
+
+    """
+    owners = [np.arange(len(codes))]
+    following = np.empty((len(codes), 0), dtype=np.int64)
+    last_rows = codes.copy()
+    if chain is not None:
+        last_rows, following = chain.first_rows(codes, row_counts)
+    parts = [last_rows.copy()]
+    for earlier_rows in range(1, int(row_counts.max())):
+        owner = np.flatnonzero(row_counts > earlier_rows)
+        if chain is None:
+            rows = _complete_possible(model, codes[owner], person_axes, rng)
+        else:
+            rows, following[owner] = chain.next_rows(last_rows[owner], following[owner])
+            last_rows[owner] = rows
+        parts.append(rows)
+        owners.append(owner)
+    return parts, owners
 
 
 def shared_axes(unit: PrivacyUnit, names: Texts) -> Axes:

@@ -1,12 +1,16 @@
 """Questions to a real release, and beside a run: intervals from its files alone."""
 
+import html
 import json
 import shutil
+import subprocess
+import sys
 from functools import partial
 
 import pandas as pd
 
 from dpcore import read_json
+from dpcore.release.evidence.card import PAIRS_CAVEAT, SYNTHETIC_CHAINS_TEXT
 from tests.cli.command_files import run_arguments
 from tests.cli.test_release import released
 from tests.small_problems import (
@@ -213,8 +217,14 @@ def test_successions_are_asked_cell_by_cell_of_people_who_count_once(here):
     frame.sample(frac=1, random_state=0).to_csv("t.csv", index=False)
     columns = {"ward": categorical("x", "y"), "day": integer(0, 200)}
     write_json("s.json", {"columns": columns})
-    people = ("--person=id", "--most-rows=3", "--time-column=day")
+    people = ("--person=id", "--most-rows=3", "--time-column=day", "--row-totals")
     rich(here / "out", *people, queries="successions:ward", algorithm="residual")
+    shutil.copy("out/verify.py", "verify.py")
+    verify = [sys.executable, "-I", "verify.py", "out"]
+    assert "sound" in subprocess.run(verify, capture_output=True, text=True, check=True).stdout
+    card = html.unescape((here / "out/card.html").read_text())
+    assert SYNTHETIC_CHAINS_TEXT.format("ward") in card
+    assert PAIRS_CAVEAT.format("earlier … and next …") in card
     claim = read_json("out/release.json")["protects"]
     assert (claim["successions"], claim["time_column"]) == (["ward"], "day")
     found = {answer["question"]: answer for answer in asked("successions:ward")}
@@ -226,6 +236,8 @@ def test_successions_are_asked_cell_by_cell_of_people_who_count_once(here):
         assert answer["low"] - 0.02 <= share <= answer["high"] + 0.02
         assert answer["high"] - answer["low"] < 0.1
     check_command_refused("successions of 'day' are not there", "ask out successions:day")
+    of_two_rows = "is about two rows of a person: ask it of people"
+    check_command_refused(of_two_rows, "ask out successions:ward", "--count=rows")
     of_rows = "run t.csv --schema=s.json --algorithm=mwem --epsilon=1 --delta=0"
     needs_people = "they need people who count once"
     check_command_refused(needs_people, of_rows, "--queries=successions:ward")

@@ -38,9 +38,9 @@ SYNTHETIC_PEOPLE_TEXT = (
 ONE_SYNTHETIC_ROW_TEXT = (
     "There is one synthetic row for each person: how many rows a person has was not measured."
 )
+SYNTHETIC_CHAINS_TEXT = " In {} each row follows the one before as was measured."
 PAIRS_CAVEAT = (
-    "Columns called {} are about two rows of a person, and share that person's vote; in "
-    "synthetic rows they are columns like others, and do not say what the person's other rows are."
+    "Columns called {} are about two rows of a person; they need not be the row they stand in."
 )
 SEVERAL_ROWS_CAVEAT = "Someone with several rows is protected for each, not for all."
 OUTSIDE_PROMISE = "What they reveal about people is outside the promise."
@@ -146,9 +146,11 @@ def synthetic_words(facts: ReleaseFacts) -> str:
     people = facts.get("synthetic_people")
     if people is not None:
         person_columns = [*protects.get("person_columns", []), ROWS_COLUMN]
-        return SYNTHETIC_PEOPLE_TEXT.format(
+        sentence = SYNTHETIC_PEOPLE_TEXT.format(
             people["count"], people["column"], ", ".join(person_columns)
         )
+        chains = protects.get("successions", [])
+        return sentence + (SYNTHETIC_CHAINS_TEXT.format(", ".join(chains)) if chains else "")
     if "synthetic.csv" in facts["files"] and protects.get("count") == "people":
         return ONE_SYNTHETIC_ROW_TEXT
     return ""

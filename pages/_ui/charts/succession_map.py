@@ -58,7 +58,9 @@ def map_spec() -> dict[str, Any]:
             x=alt.X(
                 "second:N",
                 sort=alt.EncodingSortField(field="second_rank", op="min"),
-                axis=alt.Axis(title="then", orient="top", labelAngle=-45, **axis),
+                axis=alt.Axis(
+                    title="then", orient="top", labelAngle=-45, labelOverlap=False, **axis
+                ),
             ),
             y=alt.Y(
                 "first:N",

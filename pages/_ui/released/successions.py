@@ -17,7 +17,7 @@ from ..components import draw_heading
 from ..session import escape_markdown
 
 MAX_MAPPED_VALUES = 24  # along a side
-WEAK_TEXT = "Pale cells may be 0."
+WEAK_TEXT = "Pale squares may be 0."
 EVERYONE_ONCE_TEXT = "Everyone counts once: the pairs of one person share one vote."
 
 IntervalOfQuestion = Callable[[Question], Interval]
