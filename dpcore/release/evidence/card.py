@@ -40,7 +40,7 @@ ONE_SYNTHETIC_ROW_TEXT = (
 )
 SYNTHETIC_CHAINS_TEXT = " In {} each row follows the one before as was measured."
 PAIRS_CAVEAT = (
-    "Columns called {} are about two rows of a person; they need not be the row they stand in."
+    "Columns called {} are about two rows of a person, and neither need be the row beside them."
 )
 SEVERAL_ROWS_CAVEAT = "Someone with several rows is protected for each, not for all."
 OUTSIDE_PROMISE = "What they reveal about people is outside the promise."
