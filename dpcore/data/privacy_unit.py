@@ -120,6 +120,13 @@ class PrivacyUnit:
                 "successions are of two rows of a person who counts once: name the column that "
                 "identifies a person, count people, and keep at least 2 rows of each"
             )
+        of_person = set(map(comparable_name, self.person_columns))
+        for name in (*self.succession_columns, self.time_column or ""):
+            if comparable_name(name) in of_person:
+                raise InputError(
+                    f"column {name!r} belongs to the person, so that it is the same in all rows of "
+                    "one: ask for no successions of it, or leave it out of the person's columns"
+                )
         if self.time_column is not None and not self.succession_columns:
             raise InputError(
                 f"a column of time, {self.time_column!r}, puts the rows of a person in order for "

@@ -164,6 +164,10 @@ def test_successions_say_what_they_lack():
         PrivacyUnit("id", 1, counts_people=True, succession_columns=("ward",))
     with expect_error("successions are of two rows of a person who counts once"):
         PrivacyUnit("id", 3, succession_columns=("ward",))
+    for more in ({"succession_columns": ("ward ",)}, {"time_column": "ward"}):
+        options = {"succession_columns": ("sex",)} | more
+        with expect_error("belongs to the person, so that it is the same in all rows"):
+            PrivacyUnit("id", 3, counts_people=True, person_columns=("ward",), **options)
     with expect_error("ask for these too, or name no such column"):
         PrivacyUnit("id", 3, counts_people=True, time_column="day")
     with expect_error("column 'sex' has no order in time"):
