@@ -215,8 +215,12 @@ def line_law(
 def rank_radius_of_90_percent(problem: RiskMinimisation, rows: Rows, budget: Budget) -> float:
     """Return how near the real quantile 9 of 10 answers of `rank_exponential` are.
 
-    Between two neighbouring values of rows the density is flat, ∝ exp(−k|W − q|).
+    Between two neighbouring values of rows the density is flat, ∝ exp(−k|W − q|). Raises InputError
+    for anything but a quantile of one column.
     """
+    loss = problem.loss
+    if not isinstance(loss, PiecewiseLinear):
+        raise InputError("ranks are for a quantile of one column")
     plan = make_plan(ALGORITHMS["rank_exponential"](), problem, budget)
     density = plan.planned_event("draw").statistic.density(
         rows, problem.effective_n, plan.spend_of("draw")
@@ -226,7 +230,7 @@ def rank_radius_of_90_percent(problem: RiskMinimisation, rows: Rows, budget: Bud
     values, index = np.unique(np.clip(risk.b, low, high), return_inverse=True)
     share_below = np.append(0.0, np.cumsum(np.bincount(index, risk.w)))
     edges = np.concatenate([[low], values, [high]])
-    level = -problem.loss.low / (problem.loss.high - problem.loss.low)
+    level = -loss.low / (loss.high - loss.low)
     weights = np.diff(edges) * np.exp(-density.k * np.abs(share_below - level))
     cumulative = np.append(0.0, np.cumsum(weights)) / weights.sum()
     truth = minimise_risk(risk, problem.region).item()
