@@ -10,6 +10,7 @@ from dpcore.core.provenance import Provenance
 from pages._ui.components import budget_gauge as shared_gauge
 from pages._ui.components import draw_heading, draw_trial_note, warn_if_schema_incomplete
 from pages._ui.components.frame import table_header_slot
+from pages._ui.components.release_reason import draw_reason_input
 from pages._ui.jobs import counting_job, wait_or_draw_progress
 from pages._ui.release import ledger_view as release_ledger
 from pages._ui.release import release_job as release_desk
@@ -78,7 +79,7 @@ try:
             fields = release_request.draw_data_set_inputs(
                 table, data_sets, data_set_container, settings_expander
             )
-            is_reason_required, reason = release_request.draw_reason_input(table)
+            is_reason_required, reason = draw_reason_input(table)
             request = release_request.draw_request_inputs(
                 table,
                 fields,

@@ -293,7 +293,7 @@ class Experiment:
 
     def choice_words(self) -> list[str]:
         """Return the words of a command that state the algorithm, its settings and the budget."""
-        return _algorithm_words(self.algorithm, self.budget)
+        return algorithm_words(self.algorithm, self.budget)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -317,9 +317,10 @@ class LearningTask:
     radius: float | None = None
     held_out: float = 0.0
 
-    def command_words(self) -> list[str]:
+    def command_words(self, command: str = "learn") -> list[str]:
         """Return the words of a command that learns, up to the choice of an algorithm."""
-        words = ["learn", _table_word(self.table), "--schema", SCHEMA_FILE, "--task", self.text]
+        words = [command, _table_word(self.table), "--schema", SCHEMA_FILE]
+        words += option_words("--task", self.text)
         if self.radius is not None:
             words += ["--radius", _number_text(self.radius)]
         if self.held_out:
@@ -379,7 +380,7 @@ class ExperimentGrid(Generic[Task]):
         task_words = self.task.command_words()
         seed_words = _seed_words(self.seed, self.repeat)
         return tuple(
-            command_text([*task_words, *_algorithm_words(algorithm, budget), *seed_words])
+            command_text([*task_words, *algorithm_words(algorithm, budget), *seed_words])
             for algorithm in self.algorithms.values()
             for budget in self.budgets
         )
@@ -438,7 +439,7 @@ def query_task_words(command: str, task: QueryTask) -> list[str]:
     return words
 
 
-def _algorithm_words(algorithm: Algorithm, budget: Budget) -> list[str]:
+def algorithm_words(algorithm: Algorithm, budget: Budget) -> list[str]:
     """Return the words of a command that state an algorithm, its settings and the budget."""
     words = ["--algorithm", registered_name(algorithm)]
     words += ["--epsilon", _number_text(budget.epsilon), "--delta", _number_text(budget.delta)]

@@ -248,8 +248,7 @@ def test_a_claim_that_contradicts_the_numbers_is_found_though_its_owner_signed(m
         write_json(folder / "release.json", facts)
 
     assert forged_faults(made, Path("b"), lambda folder: None) == set()
-    found = forged_faults(made, Path("c"), forge)
-    assert found & {"answers", "documents"}, found
+    assert "answers" in forged_faults(made, Path("c"), forge)
 
 
 def test_a_card_with_another_number_or_rows_beside_it_are_found(made):

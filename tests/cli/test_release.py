@@ -37,7 +37,7 @@ from dpcore.privacy.accounting import (
     LifetimeBudget,
     events_from_json,
 )
-from dpcore.release import publish
+from dpcore.release import preparation, publish
 from dpcore.release.evidence import verifier
 from dpcore.release.evidence.card import (
     LOOKED_AT_DATA_CAVEAT,
@@ -588,7 +588,7 @@ def test_what_is_no_draft_of_a_release_is_not_removed(here, monkeypatch):
     (other / "thesis.csv").touch()
     settings = {"folder": str(here / "dead"), "draft": str(other)}  # as if that were the draft
     monkeypatch.setattr(
-        publish.PreparedRelease,
+        preparation.PreparedRelease,
         "reserve",
         lambda self, store, signed_by, **_: store.reserve(
             self.request, self.events, settings=settings

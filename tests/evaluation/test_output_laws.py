@@ -1,5 +1,7 @@
 """Exact laws against draws of the library's own runs and against quadrature."""
 
+from dataclasses import replace
+
 import numpy as np
 from scipy.stats import kstest
 
@@ -143,3 +145,16 @@ def test_calibrations_say_what_exactness_saves():
     row = table.iloc[(table["epsilon"] - 1).abs().argmin()]
     assert row["epsilon"] == approx(1)
     assert row["exact"] == approx(0.2367043807)
+
+
+@parametrize("level, budget", [(0.5, Budget(0.5, 0)), (0.9, BUDGET)])
+def test_nine_of_ten_answers_by_ranks_are_as_near_as_their_law_says(level, budget):
+    problem, rows = column(400)
+    problem = replace(problem, loss=pinball_loss(level))
+    radius = laws.rank_radius_of_90_percent(problem, rows, budget)
+    algorithm = ALGORITHMS["rank_exponential"]()
+    runs = [Run(algorithm, problem, rows, budget, seed=s).finish() for s in range(400)]
+    x = [run.release.x[0] for run in runs]  # type: ignore
+    off = np.abs([answer - laws.nonprivate_minimiser(problem, rows)[0] for answer in x])
+    assert (off <= radius).mean() == approx(0.9, abs=0.06)
+    assert (off <= 0.7 * radius).mean() < 0.86

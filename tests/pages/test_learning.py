@@ -1,15 +1,20 @@
 """The Learning page, headless: what its charts say is what the library says."""
 
+import shlex
+from contextlib import chdir
+
 import numpy as np
 import pandas as pd
 
-from dpcore import Budget
+from dpcore import Budget, read_json
 from dpcore.core.provenance import Provenance
 from dpcore.evaluation.output_laws import line_law
 from dpcore.evaluation.sweeps.sweep import PointKey
 from dpcore.problems.parse_tasks import read_task, task_text
+from dpcore.release.evidence import verifier
 from pages._ui.learning import learning_runs
 from pages._ui.learning import quantile as learning
+from pages._ui.learning.value_release import RELEASE_FOLDER
 from pages._ui.session import Table, sample_table
 from tests import make_assets
 from tests.pages.headless import (
@@ -26,6 +31,7 @@ from tests.pages.headless import (
     run_until_settled,
     session,
     set_fields,
+    table,
     unescape_markdown,
 )
 from tests.small_problems import (
@@ -36,7 +42,9 @@ from tests.small_problems import (
     final_errors,
     numeric,
     parametrize,
+    run_command,
     run_to_end,
+    write_json,
 )
 
 PARTS = list(learning.PARTS)
@@ -97,10 +105,28 @@ def test_one_column_asks_a_question_in_words_shows_the_exact_law_and_follows_the
     assert np.ptp(plain(figure_traces(app)[0]["x"])) > 2 * np.ptp(x)
     set_fields(app, level=0.9)
     assert "real, seen only here: 6" in str(figures(app)[0]["layout"]), "the 90% quantile of ages"
+    released = release_by_command(app, tmp_path)
+    assert released["learned"]["task"] == "quantile:age:0.9"
+    assert released["promise"]["epsilon"] == 0.1
+    assert "Uses ε = 0.1 at δ = 1e-9, permanently" in markdown_text(app)
+    guess = 100 * released["promise"]["means"]["guess"]
+    assert f"**guesses right at most {np.ceil(guess):.0f} times in 100**" in markdown_text(app)
     set_fields(app, learn_column="hours")
     assert "Protected value with 90% of hours below it: within " in heading(app)
     set_fields(app, part=PARTS[3])
     assert "as private as Gaussian noise?" in heading(app)
+
+
+def release_by_command(app, folder):
+    """The facts of the release that the page's own command makes, beside the table and its schema."""
+    app.session_state["release-value"] = True
+    run_until_settled(app.run())
+    (command,) = [code.value for code in app.code if " learn-release " in code.value]
+    write_json(folder / "schema.json", table(app).schema)
+    with chdir(folder):
+        run_command(shlex.split(command)[3:])
+    assert all(holds for holds, _, _ in verifier.run_checks(folder / RELEASE_FOLDER))
+    return read_json(folder / RELEASE_FOLDER / "release.json")
 
 
 def test_the_curve_over_mu_marks_the_theorys_and_is_u_shaped():

@@ -2,8 +2,16 @@
 
 from dataclasses import dataclass
 
+from ...algorithms import Algorithm
 from ...privacy.accounting import Budget
-from ..experiment import Experiment, command_text, option_words, query_task_words
+from ..experiment import (
+    Experiment,
+    LearningTask,
+    algorithm_words,
+    command_text,
+    option_words,
+    query_task_words,
+)
 from .program import CodeCell, Program, literal
 from .query_program import algorithm_code, budget_code, has_code, table_cell, unit_code
 
@@ -107,18 +115,32 @@ def release_program(experiment: Experiment, settings: ReleaseSettings) -> Progra
 def _release_command(experiment: Experiment, settings: ReleaseSettings) -> str:
     """Return the command line that makes the release."""
     words = [*query_task_words("release", experiment.task), *experiment.choice_words()]
-    words += option_words("--ledger", settings.ledger)
-    words += option_words("--dataset", settings.dataset)
-    if settings.total is not None:
-        words += ["--total-epsilon", repr(settings.total.epsilon)]
-        words += ["--total-delta", repr(settings.total.delta)]
-    if settings.new_version:
-        words += ["--new-version"]
-    if settings.reason:
-        words += option_words("--reason", settings.reason)
+    words += _ledger_words(settings)
     if settings.rows is not None:
         words += ["--rows", str(settings.rows)]
+    return command_text([*words, "--noise", settings.noise])
+
+
+def learning_release_command(
+    task: LearningTask, algorithm: Algorithm, budget: Budget, settings: ReleaseSettings
+) -> str:
+    """Return the command line that releases what is learned; of the settings none are of rows."""
+    task_words = task.command_words("learn-release")
+    choice_words = algorithm_words(algorithm, budget)
+    return command_text([*task_words, *choice_words, *_ledger_words(settings)])
+
+
+def _ledger_words(settings: ReleaseSettings) -> list[str]:
+    """Return the words of a command that say whose budget is used, and where the files go."""
+    arguments = option_words("--ledger", settings.ledger)
+    arguments += option_words("--dataset", settings.dataset)
+    if settings.total is not None:
+        arguments += ["--total-epsilon", repr(settings.total.epsilon)]
+        arguments += ["--total-delta", repr(settings.total.delta)]
+    if settings.new_version:
+        arguments += ["--new-version"]
+    if settings.reason:
+        arguments += option_words("--reason", settings.reason)
     if settings.neutralize:
-        words += ["--neutralize"]
-    words += ["--noise", settings.noise]
-    return command_text([*words, *option_words("--out", settings.folder)])
+        arguments += ["--neutralize"]
+    return arguments + option_words("--out", settings.folder)

@@ -46,6 +46,7 @@ from ..session import (
     session,
 )
 from .learning_runs import LearningRuns
+from .value_release import draw_value_release
 
 PARTS = ("Median", "Line", "Prediction", "For experts")  # whole in one row of a phone
 EPSILONS = (0.1, 0.3, 1.0, 3.0)
@@ -203,11 +204,16 @@ class QuantileView:
         task = LearningTask(
             table=table_file_name(table),
             schema=table.schema,
-            text=task_text("quantile", self.column, quantile_level=self.level),
+            text=self.task_text,
             unit=table.unit.row_unit,
         )
         grid = ExperimentGrid(task=task, algorithms={"": algorithm}, budgets=(self.budget,))
         return quantile_program(grid, settings)
+
+    @property
+    def task_text(self) -> str:
+        """The text of the task that learns the quantile."""
+        return task_text("quantile", self.column, quantile_level=self.level)
 
     @property
     def radius(self) -> float:
@@ -350,9 +356,8 @@ def _draw_radius_by_epsilon(view: QuantileView, table: Table) -> None:
     draw_chart_panel(
         figure, f"The protected value would use all of ε = {budget.epsilon:g}.", frame, "price"
     )
-    with st.container(key="next", width="content"):
-        st.page_link("pages/release.py", label="**Go to Release**", icon=":material/publish:")
-    st.caption("There you publish a protected table. Its median has an error of its own.")
+    if table.trial is None:
+        draw_value_release(table, view.task_text, view.problem, view.rows, budget, view.unit)
 
 
 def _draw_expert_tabs(view: QuantileView, table: Table) -> None:
