@@ -4,7 +4,7 @@ from dpcore.data.privacy_unit import PrivacyUnit
 
 SYNTHETIC_PEOPLE_HELP = (
     "As many as real people. Each has an invented id and rows of its own, alike only through the "
-    "person's columns."
+    "person's columns. Where successions are asked, they also follow these."
 )
 ONE_SYNTHETIC_ROW_HELP = "One for each person: how many rows a person has is not measured."
 
