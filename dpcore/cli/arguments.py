@@ -164,7 +164,7 @@ COUNT_ARGUMENT = argument(
 ROW_TOTALS_ARGUMENT = flag(
     "--row-totals",
     f"with --count {PEOPLE}: a column `{ROWS_COLUMN}` says how many rows a person has, so that "
-    "totals of rows can be asked, too",
+    "totals of rows can be asked, too, and synthetic people have rows of their own",
 )
 
 PERSON_COLUMNS_ARGUMENT = argument(

@@ -8,7 +8,7 @@ import pandas as pd
 
 from dpcore import PrivacyUnit
 from pages._ui.explore import keep_run
-from pages._ui.release import release_request
+from pages._ui.release.synthetic_texts import synthetic_texts
 from tests.models.test_synthetic_people import MODELS, UNIT
 from tests.small_problems import parametrize
 
@@ -25,8 +25,7 @@ ALIKE = "alike only through the person's columns"
     ],
 )
 def test_pages_say_what_synthetic_rows_are(unit, label, words):
-    table: Any = SimpleNamespace(unit=unit)
-    found, help_text = release_request._synthetic_texts(table)
+    found, help_text = synthetic_texts(unit)
     assert found == label
     assert words in help_text
     assert words.removeprefix("ne ") in keep_run._download_help(unit)

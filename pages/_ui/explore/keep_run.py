@@ -162,7 +162,8 @@ def _download_help(unit: PrivacyUnit) -> str:
     if unit.row_totals:
         return (
             "As many people as the table has, from the first repeat, with invented ids. Rows of "
-            "one person are alike only through the person's columns."
+            "one person are alike only through the person's columns. Where successions are asked, "
+            "they also follow these."
         )
     if unit.counts_people:
         return "One row for each person of the table, from the first repeat."

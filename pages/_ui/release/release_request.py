@@ -67,6 +67,7 @@ from ..session.release_ledger import (
     find_data_set,
 )
 from . import measured_release
+from .synthetic_texts import synthetic_texts
 
 NOISE_LABELS = {"auto": "exact where possible", "exact": "exact", "float": "floating point"}
 LEDGER_CHECK_JOB = "known-again"  # the name in a session of the job that searches the ledger
@@ -87,10 +88,6 @@ CAUTION_TEXT = (
     "Explore's numbers may differ a little: a release counts what this algorithm uses "
     "with more caution."
 )
-SYNTHETIC_PEOPLE_HELP = (
-    "Each has an invented id and rows of its own, alike only through the person's columns."
-)
-ONE_SYNTHETIC_ROW_HELP = "One for each person: how many rows a person has is not measured."
 NEIGHBOURS_TEXT = (
     "Neighbours, the tables that nobody must be able to tell apart, differ in {} "
     "and have as many {}."
@@ -216,7 +213,7 @@ def _choose_output(table: Table) -> tuple[int, bool, str]:
     key = f"rows-{table.identity}"
     row_count = stored_choice(key, min(table.n, MAX_SYNTHETIC_ROWS))
     is_written = sync_widget_value(key, row_count)
-    label, help_text = _synthetic_texts(table)
+    label, help_text = synthetic_texts(table.unit)
     rows = st.number_input(
         label,
         1,
@@ -242,15 +239,6 @@ def _choose_output(table: Table) -> tuple[int, bool, str]:
         help="Floating point needs δ > 0.",
     )
     return int(rows), neutralize, noise
-
-
-def _synthetic_texts(table: Table) -> tuple[str, str]:
-    """Return the label of the number of synthetic rows or people, and its help."""
-    if table.unit.row_totals:
-        return "Synthetic people", f"As many as real people. {SYNTHETIC_PEOPLE_HELP}"
-    if table.unit.counts_people:
-        return "Synthetic rows", ONE_SYNTHETIC_ROW_HELP
-    return "Synthetic rows", "As many as real rows."
 
 
 def draw_predicted_tiles(ready: PreparedRelease, plan_key: tuple) -> None:
