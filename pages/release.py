@@ -12,8 +12,8 @@ from pages._ui.components import draw_heading, draw_trial_note, warn_if_schema_i
 from pages._ui.components.frame import table_header_slot
 from pages._ui.jobs import counting_job, wait_or_draw_progress
 from pages._ui.release import ledger_view as release_ledger
+from pages._ui.release import reason_input, release_panel, release_request, remembered_folders
 from pages._ui.release import release_job as release_desk
-from pages._ui.release import release_panel, release_request, remembered_folders
 from pages._ui.session import is_public_table, owner, visible_table
 from pages._ui.session import release_ledger as shared_ledger
 from pages._ui.session.render_turns import redraw_page
@@ -78,7 +78,7 @@ try:
             fields = release_request.draw_data_set_inputs(
                 table, data_sets, data_set_container, settings_expander
             )
-            is_reason_required, reason = release_request.draw_reason_input(table)
+            is_reason_required, reason = reason_input.draw_reason_input(table)
             request = release_request.draw_request_inputs(
                 table,
                 fields,

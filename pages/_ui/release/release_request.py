@@ -69,7 +69,6 @@ from ..session.release_ledger import (
 from . import measured_release
 
 NOISE_LABELS = {"auto": "exact where possible", "exact": "exact", "float": "floating point"}
-MAX_REASON_CHARS = 1000  # characters
 LEDGER_CHECK_JOB = "known-again"  # the name in a session of the job that searches the ledger
 THREAD_KIND = "fingerprint"  # and the kind of its work
 # In place of a table, for a ledger that is not made yet and knows none.
@@ -252,36 +251,6 @@ def _synthetic_texts(table: Table) -> tuple[str, str]:
     if table.unit.counts_people:
         return "Synthetic rows", ONE_SYNTHETIC_ROW_HELP
     return "Synthetic rows", "As many as real rows."
-
-
-def draw_reason_input(table: Table) -> tuple[bool, str]:
-    """Draw an input for a written reason; return whether one is needed, and the text."""
-    if not table.uploaded or not (table.schema_uses_real_data or session().was_viewed(table)):
-        return False, ""
-    origin_text = (
-        "Kinds, bounds or values of its schema come from the data. "
-        if table.is_schema_inferred
-        else ""
-    )
-    origin_text += (
-        "Its rows, real errors or a trial of its schema were shown. "
-        if session().was_viewed(table)
-        else ""
-    )
-    st.caption(
-        origin_text
-        + "What you choose after such a look can reveal something about the table, which no "
-        "budget counts."
-    )
-    text = st.text_area(
-        "You have looked at this table. Why may it be released?",
-        key="reason",
-        max_chars=MAX_REASON_CHARS,
-        height=68,
-        persist_state="session",
-        placeholder="Everybody can read this on the card: do not quote the data.",
-    )
-    return True, " ".join(text.split())
 
 
 def draw_predicted_tiles(ready: PreparedRelease, plan_key: tuple) -> None:
