@@ -72,8 +72,8 @@ def execute(args: Namespace) -> None:
     algorithm = build_algorithm(args.algorithm, args.set, QueryRelease)
     grid = grid_from_arguments(args, {args.algorithm: algorithm}, require_known=True)
     task = grid.task
-    whole_problem, rows = read_problem_and_rows(task, load_workload(task))
-    _require_single_rows(task, rows)
+    whole_problem, read_rows = read_problem_and_rows(task, load_workload(task))
+    rows = _require_single_rows(task, read_rows)
     question = None if args.ask is None else parse_question(args.ask, whole_problem.domain)
     purposes = Purposes.for_table(
         whole_problem.domain, rows, target=args.target, group=args.group, question=question
@@ -100,8 +100,8 @@ def execute(args: Namespace) -> None:
     print("\n".join(report_lines(points)))
 
 
-def _require_single_rows(task: QueryTask, rows: Any) -> None:
-    """Raise InputError for rows that cannot be held out one by one, each another person."""
+def _require_single_rows(task: QueryTask, rows: Any) -> Rows:
+    """Return the rows; InputError if they cannot be held out one by one, each another person."""
     if not isinstance(rows, Rows):
         raise InputError(f"{task.table}: rows are held out one by one; read the table whole")
     if task.unit.counts_people or task.unit.most_rows > 1:
@@ -109,6 +109,7 @@ def _require_single_rows(task: QueryTask, rows: Any) -> None:
             f"{task.table}: people are held out one by one, and here a person may have several "
             "rows; keep one row of each by --count rows --most-rows 1"
         )
+    return rows
 
 
 def _score_cases(
