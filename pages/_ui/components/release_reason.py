@@ -2,9 +2,9 @@
 
 import streamlit as st
 
-from ..session import Table, session
+from dpcore.evaluation.project import MAX_REASON_CHARS
 
-MAX_REASON_CHARS = 1000  # characters
+from ..session import Table, session
 
 
 def draw_reason_input(table: Table) -> tuple[bool, str]:
