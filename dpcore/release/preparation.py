@@ -13,7 +13,7 @@ import numpy as np
 import pandas as pd
 
 from ..accuracy.work_forecast import forecast_affordable_run
-from ..algorithms import registered_name
+from ..algorithms import Algorithm, registered_name
 from ..algorithms.algorithm import make_plan
 from ..algorithms.risk.exponential_samplers import OneDraw
 from ..algorithms.schema_measurement.measure_columns import (
@@ -35,6 +35,7 @@ from ..data.sources.gathered_counts import GatheredCounts, gather
 from ..data.sources.limited_rows_source import limit_source
 from ..data.sources.source import Source
 from ..privacy.accounting import (
+    Budget,
     ComposedPlan,
     EventCounts,
     Filtered,
@@ -269,16 +270,26 @@ def _with_noise_setting(plan: Plan) -> Plan:
     return replace(plan, settings=(*plan.settings, Setting("noise", "exact", EXACT_NOISE_REASON)))
 
 
+def plan_learning(algorithm: Algorithm, problem: RiskMinimisation, budget: Budget) -> Plan:
+    """Return the plan of a release of what is learned, from public facts alone.
+
+    Raises InputError for an algorithm that does not draw without rounding: last digits that are
+    computed from rows would be outside the promise, and nothing pays for them.
+    """
+    if not isinstance(algorithm, OneDraw):
+        raise InputError(f"{registered_name(algorithm)} rounds its noise; {EXACT_LEARNERS_TEXT}")
+    plan = make_plan(algorithm, problem, replace(budget, additive=True))
+    if not algorithm.draws_without_rounding(plan):
+        raise InputError(f"{registered_name(algorithm)} rounds its noise; {EXACT_LEARNERS_TEXT}")
+    return _with_noise_setting(replace(plan, exact=True))
+
+
 def prepare_learning(request: LearningRequest) -> PreparedLearning:
     """Prepare the release of what is learned: read its rows and make its plan.
 
     Rows that the schema refuses raise InputError here, as in `prepare_release`; all others are
-    learned from. Raises InputError for an algorithm that does not draw without rounding: last
-    digits that are computed from rows would be outside the promise, and nothing pays for them.
+    learned from. `plan_learning` says which algorithms are refused.
     """
-    algorithm = request.algorithm
-    if not isinstance(algorithm, OneDraw):
-        raise InputError(f"{registered_name(algorithm)} rounds its noise; {EXACT_LEARNERS_TEXT}")
     domain = request.domain
     problem, rows = read_task(
         request.task,
@@ -288,12 +299,9 @@ def prepare_learning(request: LearningRequest) -> PreparedLearning:
         group=request.unit.group,
         any_rows=True,
     )
-    plan = make_plan(algorithm, problem, replace(request.budget, additive=True))
-    if not algorithm.draws_without_rounding(plan):
-        raise InputError(f"{registered_name(algorithm)} rounds its noise; {EXACT_LEARNERS_TEXT}")
-    plan = _with_noise_setting(replace(plan, exact=True))
+    plan = plan_learning(request.algorithm, problem, request.budget)
     return PreparedLearning(
-        request, problem, rows, plan, worst_case_events(plan, algorithm.adaptive)
+        request, problem, rows, plan, worst_case_events(plan, request.algorithm.adaptive)
     )
 
 

@@ -2,6 +2,7 @@
 
 import shlex
 from contextlib import chdir
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -14,7 +15,13 @@ from dpcore.problems.parse_tasks import read_task, task_text
 from dpcore.release.evidence import verifier
 from pages._ui.learning import learning_runs
 from pages._ui.learning import quantile as learning
-from pages._ui.learning.value_release import RELEASE_FOLDER
+from pages._ui.learning.learning_release import (
+    INVENTED_ROWS_TEXT,
+    PREDICTION,
+    VALUE,
+    LearnedTask,
+    plan_release,
+)
 from pages._ui.session import Table, sample_table
 from tests import make_assets
 from tests.pages.headless import (
@@ -39,7 +46,9 @@ from tests.small_problems import (
     approx,
     categorical,
     domain_of,
+    expect_error,
     final_errors,
+    integer,
     numeric,
     parametrize,
     run_command,
@@ -115,18 +124,60 @@ def test_one_column_asks_a_question_in_words_shows_the_exact_law_and_follows_the
     assert "Protected value with 90% of hours below it: within " in heading(app)
     set_fields(app, part=PARTS[3])
     assert "as private as Gaussian noise?" in heading(app)
+    assert INVENTED_ROWS_TEXT in caption_text(app)
 
 
-def release_by_command(app, folder):
+def release_by_command(app, folder, kind=VALUE):
     """The facts of the release that the page's own command makes, beside the table and its schema."""
-    app.session_state["release-value"] = True
+    app.session_state[f"release-{kind.noun}"] = True
     run_until_settled(app.run())
     (command,) = [code.value for code in app.code if " learn-release " in code.value]
     write_json(folder / "schema.json", table(app).schema)
     with chdir(folder):
         run_command(shlex.split(command)[3:])
-    assert all(holds for holds, _, _ in verifier.run_checks(folder / RELEASE_FOLDER))
-    return read_json(folder / RELEASE_FOLDER / "release.json")
+    assert all(holds for holds, _, _ in verifier.run_checks(folder / kind.folder))
+    return read_json(folder / kind.folder / "release.json")
+
+
+def check_prediction(app, released):
+    """The release is of two weights, at the cost that the page says."""
+    assert (released["promise"]["epsilon"], released["promise"]["delta"]) == (1, 0)
+    assert "Uses ε = 1 at δ = 0, permanently" in markdown_text(app)
+    guess = 100 * released["promise"]["means"]["guess"]
+    assert f"**guesses right at most {np.ceil(guess):.0f} times in 100**" in markdown_text(app)
+    assert "You release two weights: one of age, and a constant." in markdown_text(app)
+    answers = released["learned"]["answers"]
+    assert [answer["name"] for answer in answers] == ["age", "(intercept)"]
+
+
+DAY = integer("2020-01-01", "2020-12-31", read="date of y-m-d")
+
+
+@parametrize(
+    "kind, text, n, message",
+    [
+        (PREDICTION, "logistic:label:x", 40, None),
+        (VALUE, "quantile:x:0.5", 40, None),
+        (PREDICTION, "logistic:label:x,day", 40, "it has 3 weights"),
+        (PREDICTION, "logistic:label:x", 10**8, "ε = 1 it cannot be drawn from 100,000,000 rows"),
+        (PREDICTION, "absolute:day:x", 40, "'day' holds dates"),
+        (VALUE, "quantile:day:0.5", 40, "'day' holds dates"),
+    ],
+)
+def test_what_is_not_released_says_why_and_what_can_be(kind, text, n, message):
+    columns = {"label": categorical("n", "y"), "x": numeric(0, 1, 2), "day": DAY}
+    frame = pd.DataFrame({"label": ["n", "y"] * 20, "x": np.linspace(0, 1, 40)})
+    frame["day"] = [f"2020-01-{1 + i % 28:02}" for i in range(40)]
+    offered = Table("t", frame, {"columns": columns}, "")
+    problem, _ = read_task(text, offered.domain, frame)
+    task = LearnedTask(
+        table=offered, text=text, problem=replace(problem, n=n), budget=Budget(1.0, 0.0)
+    )
+    if message is None:
+        assert plan_release(kind, task).exact
+    else:
+        with expect_error(message):
+            plan_release(kind, task)
 
 
 def test_the_curve_over_mu_marks_the_theorys_and_is_u_shaped():
@@ -176,6 +227,18 @@ def test_a_classifier_is_learned_from_three_quarters_and_judged_by_the_rest(tmp_
     assert {"Regularised exponential mechanism", "without privacy"} <= {
         t.get("name") for t in figure_traces(app, 2)
     }
+    refusal = (
+        "This prediction is not released: it has 3 weights, and at most 2 can be drawn without "
+        "rounding. A prediction from one column of numbers, none missing, can be released."
+    )
+    assert refusal in caption_text(app)
+    set_fields(app, features_income=["age"], radius=5.0)
+    assert refusal not in caption_text(app)
+    released = release_by_command(app, tmp_path, PREDICTION)
+    assert released["learned"]["task"] == "logistic:income:age"
+    assert released["protects"]["records"] == 20_000, "none is held out"
+    assert released["learned"]["answers"][0]["high"] == 5
+    check_prediction(app, released)
 
 
 def test_a_prediction_opens_with_runs_made_beforehand_and_another_one_waits_for_a_press():
@@ -196,7 +259,7 @@ def test_a_prediction_opens_with_runs_made_beforehand_and_another_one_waits_for_
 
 @parametrize("loss", ["hinge", "absolute", "huber", "quantile"])
 def test_every_loss_makes_a_picture_of_two_coefficients(loss, tmp_path):
-    app = opened(part=PARTS[1], plane_loss=loss)
+    app = set_fields(opened(part=PARTS[1]), plane_loss=loss)
     assert [trace["type"] for trace in figure_traces(app, 1)] == [
         "heatmap",
         "contour",
@@ -208,6 +271,9 @@ def test_every_loss_makes_a_picture_of_two_coefficients(loss, tmp_path):
         script = run_script(open_code(app), tmp_path)
         draws = plain(figure_traces(app, 1)[2]["x"])
         assert draws == approx(script["law"].draws[:, 0])
+        released = release_by_command(app, tmp_path, PREDICTION)
+        assert released["learned"]["task"] == "huber:hours:age"
+        check_prediction(app, released)
 
 
 def test_the_guarantee_is_kept_everywhere_and_the_printed_one_is_not():
@@ -270,5 +336,8 @@ def test_hostile_names_reach_the_task_and_the_page_as_text():
     for part in PARTS[1:3]:
         set_fields(app, part=part)
         assert not app.error
+        app.session_state["release-prediction"] = True
+        assert not run_until_settled(app.run()).error
+        assert "You release two weights" in markdown_text(app)
     assert "](http" not in markdown_text(app) + caption_text(app)
     assert all("<b>" not in str(figure["layout"]) for figure in figures(app))

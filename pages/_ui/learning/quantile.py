@@ -45,8 +45,8 @@ from ..session import (
     printable_text,
     session,
 )
+from .learning_release import LearnedTask, draw_value_release
 from .learning_runs import LearningRuns
-from .value_release import draw_value_release
 
 PARTS = ("Median", "Line", "Prediction", "For experts")  # whole in one row of a phone
 EPSILONS = (0.1, 0.3, 1.0, 3.0)
@@ -357,7 +357,8 @@ def _draw_radius_by_epsilon(view: QuantileView, table: Table) -> None:
         figure, f"The protected value would use all of ε = {budget.epsilon:g}.", frame, "price"
     )
     if table.trial is None:
-        draw_value_release(table, view.task_text, view.problem, view.rows, budget, view.unit)
+        task = LearnedTask(table=table, text=view.task_text, problem=view.problem, budget=budget)
+        draw_value_release(task, view.rows, view.unit)
 
 
 def _draw_expert_tabs(view: QuantileView, table: Table) -> None:

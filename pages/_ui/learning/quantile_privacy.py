@@ -19,6 +19,7 @@ from dpcore.evaluation.output_laws import (
 from ..charts.figure_frame import line_chart
 from ..components import draw_chart_panel, draw_heading, parameter_widgets
 from ..session import Table
+from .learning_release import INVENTED_ROWS_TEXT
 
 MIN_QUADRATURE_DELTA = 1e-12  # below which quadrature says nothing
 
@@ -36,6 +37,7 @@ def draw_exact_privacy(
             key="neighbours",
             bind="query-params",
         )
+        st.caption(INVENTED_ROWS_TEXT)
     with left_container:
         draw_heading("Is the private median as private as Gaussian noise?")
         _draw_privacy_curves(budget, n)

@@ -27,6 +27,7 @@ from ..components import (
 )
 from ..components.program_panel import table_file_name
 from ..session import Table, escape_markdown, persistent_widget_args, printable_text
+from .learning_release import LearnedTask, draw_prediction_release
 from .quantile import choose_calibration, draw_cautions, load_task, numeric_column_names
 from .table_learning import choose_loss_and_target, loss_target_pairs
 
@@ -86,6 +87,10 @@ def _draw_weight_law(
     with expert_container:
         _draw_weights(law, feature)
     if table.trial is None:
+        with right_container:
+            draw_prediction_release(
+                LearnedTask(table=table, text=text, problem=problem, budget=budget)
+            )
         draw_program(_plane_program(table, text, budget, calibration_choice), table)
 
 

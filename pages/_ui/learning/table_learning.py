@@ -37,6 +37,7 @@ from ..session import (
     printable_text,
     session,
 )
+from .learning_release import LearnedTask, draw_prediction_release
 from .learning_runs import LearningRun, LearningRuns
 from .quantile import METHODS, draw_cautions, draw_excess_by_epsilon, load_task, plan_cases
 
@@ -141,7 +142,8 @@ def draw_table_learning(
     features = tuple(feature_names)
     text = task_text(loss, target, quantile_level=quantile_level, features=features)
     radius_value = None if radius == parameter_widgets.AUTO else float(radius)
-    problem, training_rows, held_out = train_test_split(*load_task(table, text, radius_value))
+    whole_problem, rows = load_task(table, text, radius_value)
+    problem, training_rows, held_out = train_test_split(whole_problem, rows)
     runs = session().get_or_create("classifier", LearningRuns)
     task = (table.version, text, radius, budget.delta)
     cases = plan_cases(methods, budget, seeds)
@@ -159,6 +161,11 @@ def draw_table_learning(
     expert_container.caption(f"{problem.d} weights (d), R = {problem.R:g}, G = {problem.G:.4g}.")
     _draw_result_tabs(runs, budget)
     if table.trial is None:
+        learned_task = LearnedTask(
+            table=table, text=text, problem=whole_problem, budget=budget, radius=radius_value
+        )
+        with right_container:
+            draw_prediction_release(learned_task)
         task = LearningTask(
             table=table_file_name(table),
             schema=table.schema,
