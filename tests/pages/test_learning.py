@@ -11,8 +11,10 @@ from dpcore import Budget, read_json
 from dpcore.core.provenance import Provenance
 from dpcore.evaluation.output_laws import line_law
 from dpcore.evaluation.sweeps.sweep import PointKey
+from dpcore.privacy.accounting.data_set_total import LifetimeBudget, ZcdpAccountant
 from dpcore.problems.parse_tasks import read_task, task_text
 from dpcore.release.evidence import verifier
+from pages._ui.components.parameter_widgets import DEFAULT_TOTAL_BUDGET
 from pages._ui.learning import learning_runs
 from pages._ui.learning import quantile as learning
 from pages._ui.learning.learning_release import (
@@ -146,6 +148,9 @@ def check_prediction(app, released):
     guess = 100 * released["promise"]["means"]["guess"]
     assert f"**guesses right at most {np.ceil(guess):.0f} times in 100**" in markdown_text(app)
     assert "You release two weights: one of age, and a constant." in markdown_text(app)
+    lifetime = LifetimeBudget(DEFAULT_TOTAL_BUDGET, ZcdpAccountant, 0.0)
+    share = 100 * lifetime.used_capacity_share(released["dataset"]["spent"]["epsilon"])
+    assert f"New budget · this release {np.ceil(share):.0f}% · left" in caption_text(app)
     answers = released["learned"]["answers"]
     assert [answer["name"] for answer in answers] == ["age", "(intercept)"]
 
@@ -168,7 +173,7 @@ def test_what_is_not_released_says_why_and_what_can_be(kind, text, n, message):
     columns = {"label": categorical("n", "y"), "x": numeric(0, 1, 2), "day": DAY}
     frame = pd.DataFrame({"label": ["n", "y"] * 20, "x": np.linspace(0, 1, 40)})
     frame["day"] = [f"2020-01-{1 + i % 28:02}" for i in range(40)]
-    offered = Table("t", frame, {"columns": columns}, "")
+    offered = Table("t", frame, {"columns": columns}, "", uploaded=False)
     problem, _ = read_task(text, offered.domain, frame)
     task = LearnedTask(
         table=offered, text=text, problem=replace(problem, n=n), budget=Budget(1.0, 0.0)

@@ -12,10 +12,11 @@ from dpcore.core.numbers import format_short_number
 from dpcore.evaluation.experiment import SCHEMA_FILE, LearningTask
 from dpcore.evaluation.output_laws import rank_radius_of_90_percent
 from dpcore.evaluation.programs.release_program import ReleaseSettings, learning_release_command
-from dpcore.privacy.accounting import Plan
+from dpcore.privacy.accounting import EventCounts, LifetimeBudget, Plan, worst_case_events
 from dpcore.privacy.samplers.lattice import MAX_DIMENSIONS
 from dpcore.problems.parse_tasks import require_releasable_task
 from dpcore.release.data_set import DataSet
+from dpcore.release.ledger.gauge import budget_gauge
 from dpcore.release.preparation import plan_learning
 
 from ..components import parameter_widgets
@@ -127,7 +128,7 @@ def _draw_release(kind: ReleaseKind, task: LearnedTask, first_sentence: Callable
         st.markdown(
             f"{first_sentence()} {who} **{how_often}** {about_what}.", help=kind.method_text
         )
-        _draw_command(kind, task)
+        _draw_command(kind, task, plan)
 
 
 def plan_release(kind: ReleaseKind, task: LearnedTask) -> Plan:
@@ -151,12 +152,13 @@ def plan_release(kind: ReleaseKind, task: LearnedTask) -> Plan:
         ) from error
 
 
-def _draw_command(kind: ReleaseKind, task: LearnedTask) -> None:
+def _draw_command(kind: ReleaseKind, task: LearnedTask, plan: Plan) -> None:
     """Draw what the command uses of which budget, and the command; a reason is asked for first."""
     table = task.table
     data_set = _known_data_set(table)
     total = parameter_widgets.DEFAULT_TOTAL_BUDGET if data_set is None else None
     st.markdown(_budget_text(task.budget, data_set))
+    _draw_budget_shares(worst_case_events(plan, adaptive=False), data_set)
     is_reason_required, reason = draw_reason_input(table)
     if is_reason_required and not reason:
         st.caption("The command is written once the reason is given.")
@@ -197,6 +199,22 @@ def _budget_text(budget: Budget, data_set: DataSet | None) -> str:
         f"{uses}, even if it fails. The first release fixes the whole budget of all releases of "
         f"this data set: ε = {total.epsilon:g} at δ = {format_short_number(total.delta)}. Change "
         "these two numbers before you run it, never after."
+    )
+
+
+def _draw_budget_shares(events: EventCounts, data_set: DataSet | None) -> None:
+    """Draw which share of the budget of all releases these events use, in the words of Release."""
+    if data_set is None:
+        total = parameter_widgets.DEFAULT_TOTAL_BUDGET
+        lifetime = LifetimeBudget.from_first_release(total, events)
+        used_share = None
+    else:
+        lifetime = data_set.lifetime
+        used_share = lifetime.used_capacity_share(data_set.spent)
+    _, shares_text, _ = budget_gauge(used_share, lifetime.composed_cost(events) / lifetime.capacity)
+    st.caption(
+        shares_text,
+        help=f"ε does not add up, so these are shares of what does ({lifetime.accounting.name}).",
     )
 
 
