@@ -45,7 +45,7 @@ with picture_container:
 draw_tabs(
     "alternatives-details",
     {
-        "Rules": lambda: results_view.draw_rules(alternatives),
+        "Rule": lambda: results_view.draw_rule(alternatives, selected),
         "Costs": lambda: results_view.draw_costs(alternatives, selected),
         "Limits": lambda: results_view.draw_limits(alternatives),
         "Report": lambda: attack_report.draw_download(table, alternatives),

@@ -184,9 +184,11 @@ def _number_text(value: float) -> str:
     return "–" if np.isnan(value) else f"{value:g}"
 
 
-def draw_rules(alternatives: Alternatives) -> None:
-    """Draw every rule's numbers, a column each, and what is to be compared with what."""
-    numbers = outcome_table(alternatives).set_index("rule").map(_number_text).T
+def draw_rule(alternatives: Alternatives, selected: RuleOutcome) -> None:
+    """Draw the shown rule's numbers beside the first one's, and what to compare with what."""
+    first_rule = alternatives.result.outcomes[0].rule
+    rules = list(dict.fromkeys([first_rule, selected.rule]))
+    numbers = outcome_table(alternatives).set_index("rule").loc[rules].map(_number_text).T
     numbers.columns = [escape_markdown(rule) for rule in numbers.columns]
     st.table(numbers)
     st.caption(
