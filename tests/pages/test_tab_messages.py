@@ -1,4 +1,4 @@
-"""What a tab asks for is the page that its hand asked for last, with what its fields held."""
+"""What a tab asks for is the page that its hand asked for last."""
 
 import pytest
 from streamlit.proto.BackMsg_pb2 import BackMsg
@@ -8,14 +8,12 @@ from pages._ui.server.tab_messages import TabMessages
 DATA, EXPLORE = "hash-of-data", "hash-of-explore"
 
 
-def rerun(page, fragment="", presses=(), **fields):
+def rerun(page, fragment="", **fields):
     message = BackMsg()
     message.rerun_script.page_script_hash = page
     message.rerun_script.fragment_id = fragment
     for name, value in fields.items():
         message.rerun_script.widget_states.widgets.add(id=name, string_value=value)
-    for name in presses:
-        message.rerun_script.widget_states.widgets.add(id=name, trigger_value=True)
     return message
 
 
@@ -51,12 +49,20 @@ def test_the_page_that_was_clicked_is_asked_for():
     assert clicked.rerun_script.query_string == "b=2"
 
 
-def test_a_late_edit_of_the_page_that_is_left_does_not_bring_it_back():
+def test_a_late_edit_of_the_page_that_is_left_goes_along_alone_and_does_not_bring_it_back():
     late = received(
-        ("?", rerun(DATA)), ("by-hand?", rerun(EXPLORE)), ("?", rerun(DATA, cell="0 to 9"))
+        ("?", rerun(DATA, name="old", cell="")),
+        ("by-hand?", rerun(EXPLORE)),
+        ("?", rerun(DATA, name="old", cell="0 to 9")),
     )[-1]
     assert late.rerun_script.page_script_hash == EXPLORE
     assert values(late) == {"cell": "0 to 9"}
+
+
+def test_a_late_request_in_which_nothing_is_new_asks_for_nothing():
+    opened = rerun(DATA, name="old")
+    late = received(("?", opened), ("by-hand?", rerun(EXPLORE)), ("?", opened))[-1]
+    assert late.WhichOneof("type") == "app_heartbeat"
 
 
 def test_a_timer_of_the_page_that_is_left_asks_for_nothing():
@@ -70,12 +76,6 @@ def test_a_timer_of_the_page_that_is_left_asks_for_nothing():
 def test_a_hand_may_change_its_mind_before_the_page_is_there():
     back = received(("?", rerun(DATA)), ("by-hand?", rerun(EXPLORE)), ("by-hand?", rerun(DATA)))
     assert back[-1].rerun_script.page_script_hash == DATA
-
-
-def test_an_edit_goes_along_to_the_page_that_is_clicked_right_after_it_and_a_press_does_not():
-    edited = rerun(DATA, presses=["attack"], cell="0 to 9", name="old")
-    clicked = received(("?", edited), ("by-hand?", rerun(EXPLORE, name="new")))[-1]
-    assert values(clicked) == {"cell": "0 to 9", "name": "new"}
 
 
 def test_a_tab_that_opened_a_page_by_its_name_may_ask_for_it_by_its_hash():

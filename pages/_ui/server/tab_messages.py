@@ -5,14 +5,12 @@ import contextlib
 from google.protobuf.message import DecodeError
 from starlette.types import Message, Receive
 from streamlit.proto.BackMsg_pb2 import BackMsg
-from streamlit.proto.ClientState_pb2 import ClientState
+from streamlit.proto.WidgetStates_pb2 import WidgetStates
 
 from . import page_address
 
 # what the browser's script says of a message that is sent while a click or a step Back is served
 BY_HAND = "by-hand"
-# what a button holds counts once: it is not sent along a second time
-PRESSES = ("trigger_value", "string_trigger_value", "json_trigger_value", "chat_input_value")
 
 
 class TabMessages:
@@ -24,7 +22,8 @@ class TabMessages:
 
     def __init__(self, receive: Receive) -> None:
         self._receive_next = receive
-        self._last_request = ClientState()
+        self._page = ""  # the hash of the page that was asked for last
+        self._last_states: dict[str, bytes] = {}  # what each field held last, by its id
 
     async def receive(self) -> Message:
         """Return the next message to Streamlit."""
@@ -56,29 +55,23 @@ class TabMessages:
         """Return the message that asks for the page that the hand asked for last.
 
         A browser names with every request the page it shows. From a click on the menu until the
-        server answers that is the old one, so that a timer or a late edit would bring it back.
-        An edit that the old page's run may not have taken yet goes along to the new one.
+        server answers that is the old one, so that a timer or a late edit would bring it back. Of
+        a late edit, what was edited goes along to the new page.
         """
         request = browser_message.rerun_script
-        last = self._last_request
-        last_page = last.page_script_hash
-        if last_page and request.page_script_hash != last_page:
-            if is_by_hand:
-                _add_values(request, last)
-            elif request.fragment_id:
+        states = {s.id: s.SerializeToString() for s in request.widget_states.widgets}
+        is_late = self._page and request.page_script_hash != self._page and not is_by_hand
+        if is_late:
+            edited = [
+                state
+                for state in request.widget_states.widgets
+                if self._last_states.get(state.id) != states[state.id]
+            ]
+            if request.fragment_id or not edited:
                 return BackMsg(app_heartbeat=True)
-            else:
-                request.page_script_hash = last_page
-        self._last_request = ClientState()
-        self._last_request.CopyFrom(request)
+            request.page_script_hash = self._page
+            request.widget_states.CopyFrom(WidgetStates(widgets=edited))
+        self._page = request.page_script_hash
+        if states:  # none are told with a click on the menu
+            self._last_states = states
         return browser_message
-
-
-def _add_values(request: ClientState, last: ClientState) -> None:
-    """Add what the last request's fields held and this one does not say."""
-    known_ids = {state.id for state in request.widget_states.widgets}
-    request.widget_states.widgets.extend(
-        state
-        for state in last.widget_states.widgets
-        if state.id not in known_ids and state.WhichOneof("value") not in PRESSES
-    )
