@@ -21,7 +21,7 @@ NOW = "Release: permanent"
 def open_release(page, server, folder):
     page.goto(f"{server}/release?sample=berkeley")
     wait_for_heading(page, "Release")
-    field = page.get_by_role("textbox", name="Where should used budget be recorded?")
+    field = page.get_by_role("textbox", name="Where is used budget recorded?")
     field.fill(str(folder))
     field.press("Enter")
     expect(page.get_by_role("button", name=NOW)).to_be_enabled()

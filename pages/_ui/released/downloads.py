@@ -28,7 +28,7 @@ PUBLISH_TEXT = "**After signing, you may publish everything.**"
 OUTPUTS_TEXT = (
     "- **Card**, signed by whoever answers for the data\n"
     "- **Invented rows** and noisy answers\n"
-    "- **Proof** that anyone can recheck\n\n" + PUBLISH_TEXT
+    "- **Proof** anyone can recheck\n\n" + PUBLISH_TEXT
 )
 SCHEMA_OUTPUT_TEXT = "- **Schema**, as measured by this release; later releases use it as public\n"
 

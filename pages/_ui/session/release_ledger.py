@@ -41,7 +41,7 @@ def ask_for_ledger_path() -> Path | None:
         st.caption("Budget record: the one that this server's owner has set up.")
         return find_ledger_path()
     folder_text = st.text_input(
-        "Where should used budget be recorded?",
+        "Where is used budget recorded?",
         key=FOLDER_WIDGET_KEY,
         placeholder="A folder, such as /home/you/releases",
         max_chars=MAX_PATH_CHARS,
