@@ -20,13 +20,7 @@
   }, true);
 
   // What is sent while a click or a step Back is served, a hand asked for; all else a timer did.
-  let isByHand = false;
-  const noteHand = () => {
-    isByHand = true;
-    setTimeout(() => { isByHand = false; });
-  };
-  addEventListener("click", noteHand, true);
-  addEventListener("popstate", noteHand, true);
+  const isByHand = () => ["click", "popstate"].includes(window.event?.type);
 
   // Before every message the server is told what the address says: Streamlit itself leaves out on the way to another
   // page what no widget has asked for yet.
@@ -34,7 +28,7 @@
   WebSocket.prototype.send = function (data) {
     const here = new URLSearchParams(location.search);
     for (const name of [...here.keys()]) if (name === "lesson" || name.startsWith("or-")) here.delete(name);
-    send.call(this, `${isByHand ? "by-hand" : ""}?${here}`);
+    send.call(this, `${isByHand() ? "by-hand" : ""}?${here}`);
     send.call(this, data);
   };
 
