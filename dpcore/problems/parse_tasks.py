@@ -136,13 +136,11 @@ def read_task(
         check_radius(radius)
     require_two_rows(len(frame))
     task = _parse_task_parts(text, kind, parts, domain)
-    if not any_rows:
-        _require_variation(task, frame)
     region_choice = _RegionChoice(region, radius)
     if kind == "mean":
         data = _read_mean(task, frame, region_choice)
     else:
-        data = _read_target(task, frame, region_choice)
+        data = _read_target(task, frame, region_choice, any_rows=any_rows)
     location = not (kind == "mean" or task.features)
     problem = RiskMinimisation(
         data.loss, data.region, len(data.values), data.names, location, group, domain.peeked
@@ -179,9 +177,7 @@ def _read_mean(task: _TaskText, frame: pd.DataFrame, region_choice: _RegionChoic
     middles, halves = np.array([_middle_and_half_range(column) for column in task.columns]).T
     low = middles - halves
     high = middles + halves
-    values = np.column_stack(
-        [_column_numbers(column, _column_cells(frame, column)) for column in task.columns]
-    )
+    values = np.column_stack([_column_numbers(column, frame) for column in task.columns])
     loss = SquaredDistance(tuple(low.tolist()), tuple(high.tolist()))
     if region_choice.radius is None and region_choice.form != "space":
         K = Box(low, high)
@@ -190,10 +186,13 @@ def _read_mean(task: _TaskText, frame: pd.DataFrame, region_choice: _RegionChoic
     return _TaskData(loss, K, values, tuple(column.name for column in task.columns))
 
 
-def _read_target(task: _TaskText, frame: pd.DataFrame, region_choice: _RegionChoice) -> _TaskData:
+def _read_target(
+    task: _TaskText, frame: pd.DataFrame, region_choice: _RegionChoice, *, any_rows: bool
+) -> _TaskData:
     """Return the data of a task with a target: the target's numbers, the loss and the region K.
 
-    Its features, if it has any, stand before the target.
+    Its features, if it has any, stand before the target. Raises InputError for rows of one class,
+    unless `any_rows` may be read.
     """
     (column,) = task.columns
     if column in task.features:
@@ -201,16 +200,19 @@ def _read_target(task: _TaskText, frame: pd.DataFrame, region_choice: _RegionCho
     if task.is_classifier:
         loss = Logistic() if task.kind == "logistic" else hinge_loss()
         b = _class_labels(column, _column_cells(frame, column))
+        if not any_rows and b.min() == b.max():
+            label = column.labels[int(b[0] > 0)]
+            raise InputError(f"column {column.name!r} holds one class only, {label!r}")
         middle = 0.0
         half = CLASSIFIER_RADIUS
     else:
         middle, half = _middle_and_half_range(column)
-        b = _column_numbers(column, _column_cells(frame, column))
+        b = _column_numbers(column, frame)
         loss = _regression_loss(task, half)
     if not task.features:
         K = region_choice.about(np.array([middle]), half)
         return _TaskData(loss, K, b[:, None], (column.name,))
-    A, names = _feature_matrix(task.features, frame)
+    A, names = _feature_matrix(task.features, frame, any_rows=any_rows)
     centre = np.zeros(len(names))
     centre[-1] = middle * math.sqrt(len(task.features) + 1)
     default_radius = half if task.is_classifier else half * math.sqrt(len(names))
@@ -292,28 +294,6 @@ def describe_task(text: str) -> str:
     return f"the median of {target}" if level == 0.5 else f"the {level:g} quantile of {target}"
 
 
-def _require_variation(task: _TaskText, frame: pd.DataFrame) -> None:
-    """Raise InputError for rows of one class, or a feature that is the same in every row."""
-    if task.is_classifier:
-        (column,) = task.columns
-        _require_two_values(column)
-        codes = column.encode(_column_cells(frame, column))
-        if codes.min() == codes.max():
-            label = column.labels[int(codes[0])]
-            raise InputError(f"column {column.name!r} holds one class only, {label!r}")
-    for column in task.features:
-        cells = _column_cells(frame, column)
-        numbers = (
-            column.encode(cells)
-            if column.values or column.missing == "category"
-            else _column_numbers(column, cells)
-        )
-        if numbers.min() == numbers.max():
-            raise InputError(
-                f"feature {column.name!r} is constant: the same value in every row; leave it out"
-            )
-
-
 def _split_task_text(text: str) -> tuple[str, list[str]]:
     kind, _, arguments = text.partition(":")
     parts = next(csv.reader([arguments], delimiter=":"), [])
@@ -338,12 +318,12 @@ def _column_cells(frame: pd.DataFrame, column: Column) -> pd.Series:
     return Domain((column,)).cells_by_column(frame)[0][1]
 
 
-def _column_numbers(column: Column, cells: pd.Series) -> Array:
+def _column_numbers(column: Column, frame: pd.DataFrame) -> Array:
     """Return the numbers (n,) of a column, within its public bounds.
 
     Raises InputError if one is missing.
     """
-    numbers = column.read_numbers(cells)
+    numbers = column.read_numbers(_column_cells(frame, column))
     missing_count = int(np.isnan(numbers).sum())
     if missing_count:
         raise InputError(
@@ -363,22 +343,20 @@ def _middle_and_half_range(column: Column) -> tuple[float, float]:
 
 def _class_labels(column: Column, cells: pd.Series) -> Array:
     """Return the labels ±1 (n,) of a two-valued column: +1 for its second value."""
-    _require_two_values(column)
-    return column.encode(cells) * 2.0 - 1.0
-
-
-def _require_two_values(column: Column) -> None:
-    """Raise InputError for a column that cannot be a classifier's target."""
     if column.size != 2:
         raise InputError(
             f"column {column.name!r} has {column.size} values; a classifier's target needs two"
         )
+    return column.encode(cells) * 2.0 - 1.0
 
 
-def _feature_matrix(columns: tuple[Column, ...], frame: pd.DataFrame) -> tuple[Array, Texts]:
+def _feature_matrix(
+    columns: tuple[Column, ...], frame: pd.DataFrame, *, any_rows: bool
+) -> tuple[Array, Texts]:
     """Return the features A (n, d) with ‖a‖ ≤ 1, and the meaning of each coordinate.
 
-    The intercept is last.
+    The intercept is last. Raises InputError for a feature that is the same in every row, unless
+    `any_rows` may be read.
     """
     blocks = []
     names = []
@@ -386,6 +364,7 @@ def _feature_matrix(columns: tuple[Column, ...], frame: pd.DataFrame) -> tuple[A
         cells = _column_cells(frame, column)
         if column.values or column.missing == "category":
             codes = column.encode(cells)
+            is_constant = codes.min() == codes.max()
             labels = column.labels
             if column.size == 2:
                 blocks.append(codes[:, None] * 2.0 - 1.0)
@@ -395,9 +374,14 @@ def _feature_matrix(columns: tuple[Column, ...], frame: pd.DataFrame) -> tuple[A
                 names += [f"{column.name} = {label}" for label in labels[1:]]
         else:
             middle, half = _middle_and_half_range(column)
-            numbers = (_column_numbers(column, cells) - middle) / half
+            numbers = (_column_numbers(column, frame) - middle) / half
+            is_constant = numbers.min() == numbers.max()
             blocks.append(np.clip(numbers, -1, 1)[:, None])
             names.append(column.name)
+        if is_constant and not any_rows:
+            raise InputError(
+                f"feature {column.name!r} is constant: the same value in every row; leave it out"
+            )
     blocks.append(np.ones((len(frame), 1)))
     return np.hstack(blocks) / math.sqrt(len(columns) + 1), (*names, INTERCEPT_NAME)
 
