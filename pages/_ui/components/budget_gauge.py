@@ -19,10 +19,15 @@ def draw_table_gauge(table: Table) -> None:
 
     Nothing is drawn where no readable ledger knows it.
     """
-    name = shared_ledger.data_set_name(table)
-    data_set = shared_ledger.find_data_set(_readable_data_sets(), name)
+    data_set = known_data_set(table)
     if data_set is not None:
-        draw_gauge(name, data_set.lifetime, data_set.spent)
+        draw_gauge(data_set.name, data_set.lifetime, data_set.spent)
+
+
+def known_data_set(table: Table) -> DataSet | None:
+    """Return the table's data set in the named ledger; None where no readable one knows it."""
+    name = shared_ledger.data_set_name(table)
+    return shared_ledger.find_data_set(_readable_data_sets(), name)
 
 
 def draw_gauge(

@@ -1,7 +1,6 @@
 """The end of the Learning page's parts: what a release costs, and the command that makes it."""
 
 from collections.abc import Callable
-from contextlib import suppress
 from dataclasses import dataclass, replace
 
 import streamlit as st
@@ -20,6 +19,7 @@ from dpcore.release.ledger.gauge import budget_gauge
 from dpcore.release.preparation import plan_learning
 
 from ..components import parameter_widgets
+from ..components.budget_gauge import known_data_set
 from ..components.program_panel import table_file_name
 from ..components.release_reason import draw_reason_input
 from ..session import Table, escape_markdown, is_public_host, release_ledger
@@ -155,7 +155,7 @@ def plan_release(kind: ReleaseKind, task: LearnedTask) -> Plan:
 def _draw_command(kind: ReleaseKind, task: LearnedTask, plan: Plan) -> None:
     """Draw what the command uses of which budget, and the command; a reason is asked for first."""
     table = task.table
-    data_set = _known_data_set(table)
+    data_set = known_data_set(table)
     total = parameter_widgets.DEFAULT_TOTAL_BUDGET if data_set is None else None
     st.markdown(_budget_text(task.budget, data_set))
     _draw_budget_shares(worst_case_events(plan, adaptive=False), data_set)
@@ -216,14 +216,3 @@ def _draw_budget_shares(events: EventCounts, data_set: DataSet | None) -> None:
         shares_text,
         help=f"ε does not add up, so these are shares of what does ({lifetime.accounting.name}).",
     )
-
-
-def _known_data_set(table: Table) -> DataSet | None:
-    """Return the table's data set in the ledger that this tab may see; None where it is new."""
-    ledger = release_ledger.find_ledger_path()
-    if ledger is None:
-        return None
-    with suppress(InputError):  # a file that is no ledger: the command itself says so
-        data_sets = release_ledger.load_data_sets(ledger)
-        return release_ledger.find_data_set(data_sets, release_ledger.data_set_name(table))
-    return None
