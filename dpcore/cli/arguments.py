@@ -145,8 +145,13 @@ def ledger_arguments(*, required: bool) -> list[ArgumentSpec]:
     ]
 
 
-REASON_ARGUMENT = argument(
-    "--reason", "TEXT", "why a schema is used that was filled in from the data", default=""
+# of each command that writes a release
+RELEASE_ARGUMENTS = (
+    argument("--out", "DIR", "a new folder for what leaves", required=True),
+    argument(
+        "--reason", "TEXT", "why a schema is used that was filled in from the data", default=""
+    ),
+    flag("--neutralize", "disarm texts that a spreadsheet takes for formulas"),
 )
 RUN_JSON_ARGUMENT = argument("--json", "out.json", "write the run, or with --repeat a list of runs")
 RUN_ARGUMENTS = (seed_argument(), repeat_argument(), RUN_JSON_ARGUMENT)

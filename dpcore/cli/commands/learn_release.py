@@ -29,12 +29,11 @@ from ...release.publish import publish_release
 from ...release.request import LearningRequest
 from ..arguments import (
     PERSON_ARGUMENTS,
-    REASON_ARGUMENT,
+    RELEASE_ARGUMENTS,
     algorithm_arguments,
     argument,
     budget_arguments,
     finite_number,
-    flag,
     ledger_arguments,
     row_unit_of,
     stated_budget,
@@ -51,9 +50,7 @@ ARGUMENTS = (
     argument("--radius", "R", "radius of the region K about its public centre", type=finite_number),
     *PERSON_ARGUMENTS,
     *ledger_arguments(required=True),
-    argument("--out", "DIR", "a new folder for what leaves", required=True),
-    REASON_ARGUMENT,
-    flag("--neutralize", "disarm texts that a spreadsheet takes for formulas"),
+    *RELEASE_ARGUMENTS,
 )
 
 

@@ -34,11 +34,10 @@ from ...release.preparation import prepare_release, prepare_with_partial_schema
 from ...release.publish import publish_release
 from ...release.request import NOISE_MODES, ReleaseRequest
 from ..arguments import (
-    REASON_ARGUMENT,
+    RELEASE_ARGUMENTS,
     algorithm_arguments,
     argument,
     budget_arguments,
-    flag,
     ledger_arguments,
     privacy_unit_of,
     rows_argument,
@@ -67,10 +66,8 @@ ARGUMENTS = (
     *budget_arguments(),
     rows_argument(),
     *ledger_arguments(required=True),
-    argument("--out", "DIR", "a new folder for what leaves", required=True),
-    REASON_ARGUMENT,
+    *RELEASE_ARGUMENTS,
     argument("--noise", None, NOISE_HELP, choices=NOISE_MODES, default=NOISE_MODES[0]),
-    flag("--neutralize", "disarm texts that a spreadsheet takes for formulas"),
 )
 
 
