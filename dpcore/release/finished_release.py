@@ -102,14 +102,13 @@ def read_finished_release(files: Mapping[str, FileSource], name: str) -> Finishe
     return FinishedRelease(name, facts, replace(unbiased_answers, laplace=laplace))
 
 
-def read_weights(
-    files: Mapping[str, FileSource], domain: Domain, name: str = ""
-) -> Histogram | None:
+def read_weights(files: Mapping[str, FileSource], release: FinishedRelease) -> Histogram | None:
     """Return the weights of all combinations; None where a release has no such file."""
-    table = _read_optional_table(files, WEIGHTS_FILE, name)
+    table = _read_optional_table(files, WEIGHTS_FILE, release.name)
     if table is None:
         return None
-    with _release_errors(name, WEIGHTS_FILE):
+    domain = release.domain
+    with _release_errors(release.name, WEIGHTS_FILE):
         D = table.iloc[:, -1].to_numpy(dtype=float)
         if D.shape != (domain.size,) or not np.isfinite(D).all():
             raise InputError(
@@ -119,31 +118,31 @@ def read_weights(
 
 
 def read_synthetic_rows(
-    files: Mapping[str, FileSource], domain: Domain, name: str = ""
+    files: Mapping[str, FileSource], release: FinishedRelease
 ) -> SyntheticRows | None:
     """Return the synthetic rows of a release; None where it has no such file.
 
     Where they are those of synthetic people, these count once, as the people of the table do: the
     rows of each share one vote.
     """
-    table = _read_optional_table(files, ROWS_FILE, name)
+    table = _read_optional_table(files, ROWS_FILE, release.name)
     if table is None:
         return None
-    with _release_errors(name, ROWS_FILE):
-        facts = read_json(files[FACTS_FILE], _file_label(name, FACTS_FILE))
-        people = facts.get("synthetic_people")
+    domain = release.domain
+    with _release_errors(release.name, ROWS_FILE):
+        people = release.facts.get("synthetic_people")
         if people is None:
             rows = domain.encode(table)
         else:
-            row_limit = facts["protects"]["row_limit"]
+            row_limit = release.facts["protects"]["row_limit"]
             unit = PrivacyUnit(people["column"], row_limit, counts_people=True)
             rows = unit.encode(domain, table)
         return SyntheticRows(domain, rows.values, rows.weights)
 
 
-def read_model(files: Mapping[str, FileSource], domain: Domain, name: str = "") -> Release | None:
+def read_model(files: Mapping[str, FileSource], release: FinishedRelease) -> Release | None:
     """Return what a release answers questions with: its weights, else its rows, else None."""
-    return read_weights(files, domain, name) or read_synthetic_rows(files, domain, name)
+    return read_weights(files, release) or read_synthetic_rows(files, release)
 
 
 def estimate_answer(

@@ -48,7 +48,7 @@ from dpcore.release.evidence.card import (
     card_page,
 )
 from dpcore.release.evidence.facts_label import label_svg
-from dpcore.release.finished_release import files_in_folder, read_model
+from dpcore.release.finished_release import files_in_folder, read_finished_release, read_model
 from dpcore.release.ledger import drafts, noise_key
 from dpcore.release.ledger.ledger_store import LedgerStore, verify_ledger
 from dpcore.release.release_files import _weight_table, neutralize_formulas
@@ -488,7 +488,8 @@ def test_synthetic_people_answer_as_votes_and_as_many_as_asked_for():
     assert rows["'=name"].nunique() == 90
     assert list(pd.read_parquet("all/synthetic.parquet"))[0] == "=name"
     assert all(holds for holds, _, _ in verifier.run_checks(Path("all")))
-    model = read_model(files_in_folder(Path("all")), domain_from_json(facts("all")["schema"]))
+    files = files_in_folder(Path("all"))
+    model = read_model(files, read_finished_release(files, "all"))
     share = model.answers(Marginals(model.domain, ["a"]))[0]
     assert share == approx(1 / 3, abs=0.02), "of people; of rows it is a sixth"
     run_command(order("one", *counting, "--rows=9", **given))

@@ -14,6 +14,7 @@ from streamlit.testing.v1 import AppTest
 from dpcore import ALGORITHMS, Budget
 from pages._ui.components.program_panel import PANEL_KEY, table_file_name
 from pages._ui.server import page_address
+from pages._ui.session import owner, release_ledger
 from pages._ui.session.current_table import sample_table
 from tests.size import ROOT
 from tests.small_problems import all_tables, run_to_end
@@ -45,6 +46,13 @@ def new_tab(**query):
 def close_tab():
     """End the session that AppTest gives to all tabs alike: the next tab has one of its own."""
     clear_session_resource_cache("test session id")
+
+
+def forget_owner(monkeypatch):
+    """End the session; on the server of the next one the owner named no ledger and no key."""
+    monkeypatch.delenv(release_ledger.LEDGER_VARIABLE, raising=False)
+    monkeypatch.delenv(owner.KEY_VARIABLE, raising=False)
+    close_tab()
 
 
 def open_page(page, **query):

@@ -17,13 +17,14 @@ from dpcore.release.evidence import verifier
 from dpcore.release.evidence.card import card_page
 from dpcore.release.ledger.signing import load_signing_key
 from pages._ui.ask import opened_release
-from pages._ui.session import owner, release_ledger
+from pages._ui.session import release_ledger
 from tests.cli.test_release import release_in
 from tests.pages.headless import (
     caption_text,
     close_tab,
     download_labels,
     error_text,
+    forget_owner,
     new_tab,
     open_page,
     run_until_settled,
@@ -38,9 +39,7 @@ QUESTION = "sex = m and age > 21"
 
 @pytest.fixture(autouse=True)
 def new_tab_without_ledger(monkeypatch):
-    monkeypatch.delenv(release_ledger.LEDGER_VARIABLE, raising=False)
-    monkeypatch.delenv(owner.KEY_VARIABLE, raising=False)
-    close_tab()
+    forget_owner(monkeypatch)
 
 
 @module_fixture

@@ -11,11 +11,10 @@ import pytest
 from dpcore import PrivacyUnit
 from dpcore.cli import main
 from pages._ui.released import released_views
-from pages._ui.session import owner, release_ledger
 from tests.pages.headless import (
     caption_text,
-    close_tab,
     error_text,
+    forget_owner,
     new_tab,
     run_comparison,
     run_until_settled,
@@ -36,9 +35,7 @@ UNIT = PrivacyUnit("id", 4, counts_people=True, row_totals=True, person_columns=
 
 @pytest.fixture(autouse=True)
 def no_ledger_of_the_owner(monkeypatch):
-    monkeypatch.delenv(release_ledger.LEDGER_VARIABLE, raising=False)
-    monkeypatch.delenv(owner.KEY_VARIABLE, raising=False)
-    close_tab()
+    forget_owner(monkeypatch)
 
 
 def stays():

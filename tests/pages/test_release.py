@@ -43,6 +43,7 @@ from tests.pages.headless import (
     everything,
     figures,
     follower_values,
+    forget_owner,
     heading,
     markdown_text,
     new_tab,
@@ -71,8 +72,7 @@ SCHEMA = {"columns": {"job": categorical("a", "b")}}
 
 @pytest.fixture(autouse=True)
 def no_ledger_of_the_owner(monkeypatch):
-    monkeypatch.delenv(release_ledger.LEDGER_VARIABLE, raising=False)
-    monkeypatch.delenv(owner.KEY_VARIABLE, raising=False)
+    forget_owner(monkeypatch)
 
 
 def opened(folder, page="release", **query):

@@ -220,8 +220,13 @@ def row_total_question(question: Question, domain: Domain) -> Question:
 
 def row_total_scale(domain: Domain, people: int) -> int:
     """Return N s, the rows that a share of 1 of a `row_total_question` stands for."""
+    return people * _most_rows(domain)
+
+
+def _most_rows(domain: Domain) -> int:
+    """Return s, up to how many rows of a person count."""
     (rows_axis,) = domain.axes([ROWS_COLUMN])
-    return people * domain.shape[rows_axis]
+    return domain.shape[rows_axis]
 
 
 def row_total_interval(
@@ -241,7 +246,6 @@ def row_total_interval(
     release answers it.
     """
     scale = row_total_scale(unbiased_answers.domain, people)
-    most_rows = scale // people
     check_level(level)
     measured = measured_shares(unbiased_answers, [question])
     number = None if estimate is None else scale * estimate
@@ -252,6 +256,7 @@ def row_total_interval(
     total = float(measured.shares[0]) * scale
     band = _clip_band(_symmetric_band(total, variance, z), 0, scale)
     kind = "conservative" if unbiased_answers.laplace else "exact"
+    most_rows = _most_rows(unbiased_answers.domain)
     how = f"{kind}: linear in noisy tables of {people:,} people, by their rows, {most_rows} at most"
     return _build_interval(question.text, level, how, number, total, band)
 

@@ -112,10 +112,10 @@ def execute(args: Namespace) -> None:
         for note in question.notes:
             print_message("note", note)
     if args.count == ROWS:
-        intervals = _row_totals(releases[0].facts["protects"], unbiased_answers, questions, args)
+        intervals = _row_totals(releases, unbiased_answers, questions, args)
     else:
-        intervals = _intervals(unbiased_answers, questions, n, args)
-    if any(release.facts["made_by"]["adaptive"] for release in releases):
+        intervals = _intervals(releases, unbiased_answers, questions, n, args)
+    if any(release.is_adaptive for release in releases):
         intervals = list(map(mark_as_adaptive, intervals))
     follow_ups = []
     if args.within is not None:
@@ -167,10 +167,14 @@ def _print_independence_test(unbiased_answers: UnbiasedAnswers, n: float, args: 
 
 
 def _intervals(
-    unbiased_answers: UnbiasedAnswers, questions: list[Question], n: float, args: Namespace
+    releases: list[FinishedRelease],
+    unbiased_answers: UnbiasedAnswers,
+    questions: list[Question],
+    n: float,
+    args: Namespace,
 ) -> list[Interval]:
     """Return the interval of each question, or that of the comparison of two."""
-    estimates = _estimates(unbiased_answers, questions, args)
+    estimates = _estimates(releases, unbiased_answers, questions)
     if not args.compare:
         return [
             question_interval(unbiased_answers, q, n, estimate=e, level=args.level)
@@ -190,26 +194,30 @@ def _intervals(
 
 
 def _estimates(
-    unbiased_answers: UnbiasedAnswers, questions: list[Question], args: Namespace
+    releases: list[FinishedRelease], unbiased_answers: UnbiasedAnswers, questions: list[Question]
 ) -> list[float | None]:
     """Return the answer of one release, or of several together, to each question."""
-    if args.others:
+    if len(releases) > 1:
         return [_estimate_combined(unbiased_answers, question) for question in questions]
-    files = files_in_folder(Path(args.release))
-    model = read_model(files, unbiased_answers.domain, args.release)
+    release = releases[0]
+    model = read_model(files_in_folder(Path(release.name)), release)
     return [estimate_answer(model, unbiased_answers, question) for question in questions]
 
 
 def _row_totals(
-    protects: Json, unbiased_answers: UnbiasedAnswers, questions: list[Question], args: Namespace
+    releases: list[FinishedRelease],
+    unbiased_answers: UnbiasedAnswers,
+    questions: list[Question],
+    args: Namespace,
 ) -> list[Interval]:
     """Return the interval of the number of rows that each question asks for."""
+    protects = releases[0].facts["protects"]
     if not protects.get("row_totals"):
         raise InputError(
             f"{args.release}: holds no totals of rows; release with --count {PEOPLE} --row-totals"
         )
     totals = [row_total_question(question, unbiased_answers.domain) for question in questions]
-    estimates = _estimates(unbiased_answers, totals, args)
+    estimates = _estimates(releases, unbiased_answers, totals)
     intervals = []
     for total, estimate in zip(totals, estimates, strict=True):
         interval = row_total_interval(

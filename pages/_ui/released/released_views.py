@@ -180,7 +180,7 @@ def _read_release(files: Mapping[str, bytes]) -> ReleasedViews:
     facts = release.facts
     domain = release.domain
     protection = facts["protects"]
-    rows = read_synthetic_rows(sources, domain)
+    rows = read_synthetic_rows(sources, release)
     panels = PanelSource(
         key=f"released-{facts['ledger']['hash'][:12]}",
         domain=domain,
@@ -192,4 +192,4 @@ def _read_release(files: Mapping[str, bytes]) -> ReleasedViews:
         with_sidebar=False,
         epsilon=facts["promise"]["epsilon"],
     )
-    return ReleasedViews(release, read_weights(sources, domain) or rows, panels)
+    return ReleasedViews(release, read_weights(sources, release) or rows, panels)
