@@ -1,6 +1,7 @@
 """Whatever a schema may state of its file and columns, a release of it is found sound."""
 
 import pickle
+import re
 import shutil
 import subprocess
 import sys
@@ -10,6 +11,7 @@ import pytest
 from dpcore import read_table
 from dpcore.cli import main
 from dpcore.release.evidence.json_claims import SCHEMA_CHECK
+from dpcore.release.evidence.printing import TEMPLATES
 from dpcore.release.evidence.recount import WrongError
 from dpcore.schema.schema_json import COLUMN_KEYS, domain_from_json, domain_to_json
 from tests.small_problems import parametrize, seeded, write_json
@@ -94,10 +96,21 @@ def test_a_statement_of_another_form_is_refused(entry):
         SCHEMA_CHECK(written, "schema")
 
 
-def test_a_release_of_it_is_sound(tmp_path, monkeypatch):
+# Columns that are named like the rows in which the card states what the verifier compares.
+CARD_ROWS = re.findall(
+    r'<th scope="row">([^{<]+)</th>|row\("([^"]+)"', (TEMPLATES / "card.html").read_text()
+)
+CARD_NAMES = ["".join(names) for names in CARD_ROWS]
+BINARY = {"kind": "categorical", "values": ["0", "1"]}
+SCHEMA_OF_CARD_NAMES = {"columns": dict.fromkeys(CARD_NAMES, BINARY)}
+TEXT_OF_CARD_NAMES = ",".join(CARD_NAMES) + f"\n{','.join('1' for _ in CARD_NAMES)}" * 9
+
+
+@parametrize("schema, text", [(SCHEMA, TEXT), (SCHEMA_OF_CARD_NAMES, TEXT_OF_CARD_NAMES)])
+def test_a_release_is_sound(tmp_path, monkeypatch, schema, text):
     monkeypatch.chdir(tmp_path)
-    (tmp_path / "t.csv").write_text(TEXT)
-    write_json(tmp_path / "s.json", SCHEMA)
+    (tmp_path / "t.csv").write_text(text)
+    write_json(tmp_path / "s.json", schema)
     arguments = "release t.csv --schema s.json --queries marginals:1 --algorithm gaussian_maxent"
     arguments += " --epsilon 1 --delta 1e-6 --ledger l.sqlite --dataset d --out out"
     assert main([*arguments.split(), "--total-epsilon", "3", "--total-delta", "1e-5"]) == 0
