@@ -366,7 +366,7 @@ def test_the_person_is_asked_for_above_the_grid_and_rows_a_person_once_there_is_
     set_fields(app, **{most: 3})
     assert table(app).unit == PrivacyUnit("patient_id", 3, counts_people=True)
     typed_schema(app, {"columns": {"age": integer(20, 79, bins=3)}})
-    said = "200 people, who count once each: at most 3 rows of a person share one vote"
+    said = "200 people, who count once each"
     assert f"{said}." in caption_text(app)
     assert any(said in text.value for text in app.text), "in the head"
     assert (table(app).n, table(app).domain.size) == (200, 3)

@@ -373,10 +373,7 @@ class Table:
         ):
             return ""
         if self.unit.counts_people:
-            return (
-                f"{self.n:,} people, who count once each: at most {self.unit.most_rows} rows of a "
-                "person share one vote"
-            )
+            return f"{self.n:,} people, who count once each"
         total_text = "" if self.row_count is None else f" of {self.row_count:,}"
         return f"{self.n:,}{total_text} rows kept, at most {self.unit.most_rows} of a person"
 
