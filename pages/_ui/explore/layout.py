@@ -76,7 +76,7 @@ body:has(.st-key-replays) .st-key-screen::before {content: ""; position: absolut
   [class*="st-key-head-"] [data-testid="stSelectbox"] :is(div, input, button) {height: 1.75rem;
     min-height: 0;}
   /* A tile is a line, its number first;
-    what stands beside the sentence below them comes after the charts. */
+    what stands beside the sentence below them comes after the charts, but for what it offers. */
   .st-key-tiles > div {flex-basis: 100% !important;} .st-key-tiles br {display: none;}
   .st-key-tiles p {display: grid; grid-template-columns: 11.5rem 1fr; column-gap: 0.6rem;
     align-items: start;}
@@ -86,7 +86,8 @@ body:has(.st-key-replays) .st-key-screen::before {content: ""; position: absolut
   :has(> :is(.st-key-verdict, .st-key-uses)), .st-key-verdict,
     .st-key-uses {display: contents !important;}
   .st-key-uses > div:first-child {flex: none; width: 100%; margin-top: -0.4rem;}
-  .st-key-uses > :not(:first-child) {order: 1;} .st-key-uses p {font-size: 0.875rem;}
+  .st-key-uses > :not(:first-child):not(:has(.st-key-useful-changes)) {order: 1;}
+  .st-key-uses p {font-size: 0.875rem;}
   .st-key-tiles {gap: 0.3rem;} .st-key-tiles strong {font-size: 1rem;}
   :has(> .st-key-sections) {order: 2;}}
 /* what is scrolled must not shine through */

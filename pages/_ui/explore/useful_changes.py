@@ -70,6 +70,9 @@ def draw_useful_changes(
     if not uses_of_plan(run_settings).is_table_too_small:
         return
     changes = _find_changes(run_settings)
+    if changes.is_empty:
+        return
+    container = container.container(horizontal=True, width="content", key="useful-changes")
     if changes.columns is not None:
         count = len(changes.columns)
         container.button(
