@@ -362,6 +362,7 @@ def test_the_person_is_asked_for_above_the_grid_and_rows_a_person_once_there_is_
     assert most not in {field.label for field in app.number_input}
     set_fields(app, **{"Can one person": "patient_id"})
     assert hint not in caption_text(app)
+    assert grid(app)["patient_id"]["state"] == "says whose row it is; is not released"
     assert table(app).unit == PrivacyUnit("patient_id", 10, counts_people=True), "the usual way"
     set_fields(app, **{most: 3})
     assert table(app).unit == PrivacyUnit("patient_id", 3, counts_people=True)

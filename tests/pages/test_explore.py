@@ -117,9 +117,11 @@ def test_a_table_too_small_for_its_questions_offers_what_helps():
     app = opened(epsilon="0.1", repeats="1")
     assert "**This table is too small for these questions at ε = 0.1.** Try:" in visible_text(app)
     assert "Not for" not in visible_text(app)
-    labels = {button.key: button.label for button in app.button}
-    click(app, labels["useful-epsilon"])
+    offer = next(button for button in app.button if button.key == "useful-epsilon")
+    click(app, offer.label)
     run_until_settled(app)
+    (guess,) = re.findall(r"guesses right at most [\d.]+ times in 100", visible_text(app))
+    assert f"{guess}." in offer.help, "what it costs is said before"
     assert "Good for: shares by" in visible_text(app)
 
 

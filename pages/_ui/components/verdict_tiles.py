@@ -1,5 +1,6 @@
 """Tiles that judge a release: its error, the sample as exact, and a guesser's best rate."""
 
+import re
 from collections.abc import Sequence
 
 import streamlit as st
@@ -36,11 +37,17 @@ def show_tiles(tiles: Sequence[Tile], uses: str) -> tuple[DeltaGenerator, list[D
 
 
 def tile_text(name: str, value: str, note: str) -> str:
-    """Return a tile as markdown."""
-    return (
-        f"{escape_markdown(name, 120)}  \n**{escape_markdown(value)}**  "
-        f"\n:small[{escape_markdown(note, 120)}]"
-    )
+    """Return a tile as markdown.
+
+    How its number is known, the first word of the note, is a part of its own: a phone shows no more
+    of the note.
+    """
+    lines = [escape_markdown(name, 120), f"**{escape_markdown(value)}**"]
+    how_known = re.match("(measured|predicted|promised)", note)
+    first_length = 0 if how_known is None else how_known.end()
+    parts = (note[:first_length], note[first_length:])
+    lines.append("".join(f":small[{escape_markdown(part, 120)}]" for part in parts if part))
+    return "  \n".join(lines)
 
 
 def largest_error_name(comparison: Comparison) -> str:

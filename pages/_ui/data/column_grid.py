@@ -211,6 +211,10 @@ def _grid_rows(current: Table) -> list[dict[str, Any]]:
                 spec, column_problems, current.suggested_merges(name)
             )
             origin = ORIGIN_TEXTS.get(current.origins[name], "filled in from the data")
+        elif name == current.unit.person:
+            state = "says whose row it is; is not released"
+            action_label, action = "", ""
+            origin = ""
         else:
             state = _unused_reason(guess)
             action_label, action = _use_action(guess)

@@ -82,7 +82,7 @@ body:has(.st-key-replays) .st-key-screen::before {content: ""; position: absolut
     align-items: start;}
   .st-key-tiles strong {order: -1; grid-row: 1 / span 2;}
   .st-key-tiles > :last-child p {display: block;}  /* a sentence */
-  .st-key-tiles > :not(:last-child) strong ~ span {display: none;}
+  .st-key-tiles > :not(:last-child) strong ~ span ~ span {display: none;}
   :has(> :is(.st-key-verdict, .st-key-uses)), .st-key-verdict,
     .st-key-uses {display: contents !important;}
   .st-key-uses > div:first-child {flex: none; width: 100%; margin-top: -0.4rem;}

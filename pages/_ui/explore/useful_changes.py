@@ -1,10 +1,12 @@
 """What to click where the table is too small for its questions, each known to help by the plan."""
 
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
 from streamlit.delta_generator import DeltaGenerator
 
+from dpcore.accuracy.meaning_of_epsilon import Promise, format_times_in_100
 from dpcore.accuracy.useful_changes import UsefulChanges
 from dpcore.accuracy.usefulness import SuitableUses, planned_tables, suitable_uses
 from dpcore.algorithms.algorithm import make_plan
@@ -21,11 +23,15 @@ from .run_settings import RunSettings
 
 @value_object
 class FoundChanges:
-    """Columns, entries of coarser columns and an ε that help; None for what does not."""
+    """Columns, entries of coarser columns and an ε that help; None for what does not.
+
+    `guess` is how often the promise at that ε lets someone guess right, in words.
+    """
 
     columns: Texts | None
     coarser: dict[str, Json] | None
     epsilon: float | None
+    guess: str = ""
 
     @property
     def is_empty(self) -> bool:
@@ -96,7 +102,10 @@ def draw_useful_changes(
             key="useful-epsilon",
             on_click=set_widget_value,
             args=("epsilon", changes.epsilon),
-            help="Less noise, and a weaker promise.",
+            help=(
+                "Less noise, and a weaker promise: someone who knows everyone else guesses right "
+                f"at most {changes.guess}."
+            ),
         )
 
 
@@ -110,13 +119,24 @@ def _find_changes(run_settings: RunSettings) -> FoundChanges:
     def compute() -> FoundChanges:
         search = UsefulChanges(experiment.algorithm, run_settings.problem, experiment.task.queries)
         larger = [epsilon for epsilon in EPSILON_OPTIONS if epsilon > budget.epsilon]
+        epsilon = search.find_epsilon(budget.delta, larger)
         return FoundChanges(
             search.find_columns(budget),
             search.find_coarser_columns(budget),
-            search.find_epsilon(budget.delta, larger),
+            epsilon,
+            "" if epsilon is None else _guess_text(run_settings, epsilon),
         )
 
     return session().memoize_public("useful-changes", _plan_key(run_settings), compute)
+
+
+def _guess_text(run_settings: RunSettings, epsilon: float) -> str:
+    """Return how often someone guesses right, at the most, after such a run at another ε."""
+    algorithm = run_settings.experiment.algorithm
+    budget = replace(run_settings.experiment.budget, epsilon=epsilon)
+    plan = make_plan(algorithm, run_settings.problem, budget)
+    promise = Promise.of_plan(plan, adaptive=algorithm.adaptive)
+    return format_times_in_100(promise.max_guess_probability())
 
 
 def _plan_key(run_settings: RunSettings) -> tuple[Any, ...]:
