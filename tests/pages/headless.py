@@ -5,6 +5,7 @@ a person sees.
 import base64
 import contextlib
 import json
+import re
 import time
 
 import numpy as np
@@ -184,7 +185,8 @@ def dataframe(app, *columns):
 
 def unescape_markdown(text):
     """Without what keeps text from being read as markdown."""
-    return text.replace("\\", "").replace("\u2060", "").replace(":small[", "")
+    plain_text = text.replace("\\", "").replace("\u2060", "")
+    return re.sub(r":small\[(.*?)\]", r"\1", plain_text)
 
 
 def markdown_text(app):

@@ -21,6 +21,7 @@ from pages._ui.compare.promised_epsilon import (
 )
 from pages._ui.compare.verdict import recommend, verdict_text
 from pages._ui.components import EPSILON_OPTIONS, format_setting
+from pages._ui.components.parameter_widgets import DEFAULT_TOTAL_BUDGET
 from pages._ui.session import Table, sample_table
 from tests.pages.headless import (
     algorithm_title,
@@ -108,6 +109,10 @@ def test_what_is_found_is_linked_to_explore_and_release_and_said_in_points_and_r
         f"**guesses right at most {format_times_in_100(run.promise.max_guess_probability())}**"
         in visible_text(app)
     )
+    beyond_text = "A weak promise: Release proposes ε = 3 for all releases together."
+    assert beyond_text not in caption_text(app)
+    assert found(0.003, 0.95).epsilon > DEFAULT_TOTAL_BUDGET.epsilon == 3
+    assert beyond_text in caption_text(set_fields(app, ask_tolerance=0.003, ask_share=0.95))
 
 
 def test_what_no_slider_can_do_is_said_so():

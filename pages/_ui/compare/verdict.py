@@ -202,6 +202,11 @@ def draw_verdict(
         )
         if recommendation is not None:
             _draw_page_links(recommendation.epsilon, delta, recommendation.algorithm_name)
+    whole_epsilon = parameter_widgets.DEFAULT_TOTAL_BUDGET.epsilon
+    if recommendation is not None and recommendation.epsilon > whole_epsilon:
+        st.caption(
+            f"A weak promise: Release proposes ε = {whole_epsilon:g} for all releases together."
+        )
     with st.container(key="asked-words"):
         _draw_tiles(table, problem, delta, goal, promise, recommendation, sweep)
     return Advice(goal=goal, promise=promise, recommendation=recommendation)
