@@ -74,7 +74,8 @@ class RunResults:
 
         All tabs that show this run of a public sample may share the value: nobody changes it.
         """
-        return memoize_in(self.memos, part, choice, compute)
+        seeds = [run.summary.seed for run in self.runs]
+        return memoize_in(self.memos, part, (choice, seeds), compute)
 
     @property
     def comparison(self) -> Comparison:
@@ -163,15 +164,14 @@ def view_of_runs(
     rows = table.encoded_rows(settings.problem.domain.names)
     compare = cache(partial(compare_with_rows, result.release, rows, workload))
     pinned = pinned_run_of(table)
+    memos: dict[str, Memos] = {}
+    if started_run.public_key is not None and pinned is None:
+        experiment = settings.experiment
+        # keys are compared from left to right: what differs most comes first
+        key = (experiment.budget, started_run.public_key, experiment.task)
+        memos = session().memoize_public("charts", key, dict)
 
     def view(replays: list[RunResult]) -> RunResults:
-        memos: dict[str, Memos] = {}
-        if started_run.public_key is not None and pinned is None:
-            seeds = [run.summary.seed for run in (result, *replays)]
-            experiment = settings.experiment
-            # keys are compared from left to right: what differs most comes first
-            key = (experiment.budget, seeds, started_run.public_key, experiment.task)
-            memos = session().memoize_public("charts", key, dict)
         return RunResults(
             table=table,
             settings=settings,
