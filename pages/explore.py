@@ -4,11 +4,9 @@ All is on one screen, on this table.
 """
 
 import time
-from functools import partial
 
 import streamlit as st
 
-from dpcore.evaluation.run import compare_with_rows
 from dpcore.privacy.accounting import budget_warnings
 from pages._ui.components import (
     draw_tabs,
@@ -80,23 +78,11 @@ if job.results:
         overview_panels.draw_released_associations(table, result, run_request)
         linked_columns.draw_linked_columns(result, run_request)
         st.stop()
-    release_comparison = compare_with_rows(
-        result.release,
-        table.encoded_rows(run_request.problem.domain.names),
-        run_request.problem.workload,
-    )
-    make_view = partial(
-        outcome.RunResults,
-        table=table,
-        settings=run_request,
-        result=result,
-        comparison=release_comparison,
-        pinned=keep_run.pinned_run_of(table),
-    )
+    view_of = outcome.view_of_runs(table, run_request, started_run, result)
     with st.container(key="verdict"):
-        verdict_container, worst_tile = outcome.draw_verdict(make_view(replays=started_run.replays))
+        verdict_container, worst_tile = outcome.draw_verdict(view_of(started_run.replays))
     explore_run.wait_for_replays(started_run, deadline)
-    run_view = make_view(replays=started_run.replays)
+    run_view = view_of(started_run.replays)
     worst_tile.markdown(tile_text(*outcome.largest_error_tile(run_view)))
     with verdict_container:
         outcome.draw_noise_spread(run_view)

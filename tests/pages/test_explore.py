@@ -10,6 +10,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
+import plotly.graph_objects as go
 
 from dpcore import ALGORITHMS, Budget, BudgetError, Column, Domain, Marginals, domain_to_json
 from dpcore.accuracy.intervals.cell_intervals import cell_intervals
@@ -151,6 +152,13 @@ def test_the_cell_that_differs_most_has_a_frame_on_both_maps():
     assert [(s["x0"], s["x1"], s["y0"], s["y1"]) for s in drawn["layout"]["shapes"]] == [
         (1.5, 2.5, 0.5, 1.5)
     ] * 2
+
+
+def test_what_is_sent_of_a_chart_is_made_once_and_is_the_whole_figure():
+    real = np.ones((2, 3))
+    drawn = explore_charts.two_way_maps(real, real, ("a", "b"), (["p", "q"], "xyz"))
+    assert drawn.to_dict() is drawn.to_dict()
+    assert drawn.to_dict() == go.Figure(drawn).to_dict()
 
 
 def shows_the_tiles_of(run, app):

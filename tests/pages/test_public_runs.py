@@ -2,6 +2,7 @@
 
 from importlib import import_module
 from types import SimpleNamespace
+from unittest.mock import Mock
 
 import numpy as np
 import pytest
@@ -9,6 +10,7 @@ import pytest
 from dpcore import Rows
 from dpcore.core.job import Job, JobState
 from dpcore.evaluation.sweeps.worker_pool import WorkerPool
+from pages._ui.charts import explore_charts
 from pages._ui.jobs import public_runs as shared
 from pages._ui.session import Table, sample_table
 from pages._ui.session.session import Session
@@ -84,13 +86,18 @@ def explore_jobs(table=None):
 
 
 def test_another_tab_of_a_sample_needs_no_run_and_an_upload_of_the_same_rows_its_own(monkeypatch):
+    charts = Mock(wraps=explore_charts.marginal_chart)
+    monkeypatch.setattr(explore_charts, "marginal_chart", charts)
     first = explore_jobs()
+    charts.reset_mock()
     with monkeypatch.context() as patch:
         patch.setattr(WorkerPool, "submit", None)
         assert explore_jobs() == first
+    charts.assert_not_called()
     sample = sample_table("berkeley")
     upload = Table("m.csv", sample.frame, sample.schema, "typed", uploaded=True)
     assert not {*explore_jobs(upload)} & {*first}
+    charts.assert_called()
 
 
 @parametrize("uploaded, computed", [(False, 1), (True, 2)])

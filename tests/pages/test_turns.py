@@ -5,6 +5,7 @@ wait.
 import threading
 
 import pytest
+from streamlit import get_option
 
 from pages._ui.session import render_turns
 
@@ -82,3 +83,17 @@ def test_a_part_of_a_page_is_in_its_turn_and_an_error_ends_it(one):
 def test_outside_of_a_page_nothing_waits():
     with render_turns.yield_slot():
         pass
+
+
+def test_garbage_is_collected_once_for_all_pages_drawn_since_the_last_time(monkeypatch):
+    collected = []
+    monkeypatch.setattr(render_turns.gc, "collect", lambda: collected.append("once"))
+    monkeypatch.setattr(render_turns, "_has_garbage", threading.Event())
+    render_turns.collect_garbage()
+    assert not collected, "no page was drawn"
+    draw = render_turns._with_render_slot(lambda: "drawn")
+    assert [draw(), draw()] == ["drawn", "drawn"]
+    assert not get_option("runner.postScriptGC"), "Streamlit would collect after each"
+    render_turns.collect_garbage()
+    render_turns.collect_garbage()
+    assert collected == ["once"]

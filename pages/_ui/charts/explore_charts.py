@@ -21,6 +21,7 @@ from .figure_frame import (
     GREY,
     SHADES,
     TEXT_FONT,
+    LastingFigure,
     line_end_labels,
     name_margin,
     points_axis_title,
@@ -476,7 +477,7 @@ def _small_figure(data: list[FigureSpec], **layout: Any) -> go.Figure:
             "title": full_layout[name].get("title", {}) | {"standoff": 4}
         }
     # Checking a figure takes ten times as long as making it; tests check every chart here.
-    return go.Figure(
+    return LastingFigure(
         {"data": [_with_arrays(part) for part in data], "layout": full_layout}, _validate=False
     )
 

@@ -6,6 +6,7 @@ Nothing here computes or knows an algorithm. Colours are positions in the theme'
 
 import math
 from collections.abc import Iterable, Sequence
+from functools import cached_property
 from textwrap import wrap
 from typing import Any
 
@@ -48,6 +49,21 @@ ERROR_LINE_STYLES = {  # error: colour, dash, words
     "misplaced": (ERROR, "dash", "in a wrong cell"),
     "proved": (GREY, "dashdot", "whole runs, by theorem"),
 }
+
+
+class LastingFigure(go.Figure):
+    """Figure that may be drawn many times: its dictionary is made when it is first drawn.
+
+    It is not changed from then on.
+    """
+
+    @cached_property
+    def _dictionary(self) -> dict[str, Any]:
+        return super().to_dict()
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the figure as Plotly's script in the browser takes it."""
+        return self._dictionary
 
 
 def finish_figure(figure: go.Figure, height: int = 380) -> go.Figure:
@@ -289,5 +305,5 @@ def group_error_chart(frame: pd.DataFrame, group_axis_title: str) -> go.Figure:
     } | thinned_ticks(names, 30)
     error_title = "share counted at a wrong value"
     error_axis = {"title": {"text": error_title}, "tickformat": ".2~%", "rangemode": "tozero"}
-    figure = go.Figure({"data": [bars], "layout": {"xaxis": error_axis, "yaxis": group_axis}})
+    figure = LastingFigure({"data": [bars], "layout": {"xaxis": error_axis, "yaxis": group_axis}})
     return finish_figure(figure, 90 + 26 * min(len(names), 30)).update_layout(margin_t=8)

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
 import streamlit as st
 
 DEPLOYMENTS_FILE = Path(__file__).parents[3] / "assets" / "deployments.csv"
@@ -44,18 +45,25 @@ def deployment_sentence(deployment: pd.Series) -> str:
     )
 
 
+@cache
+def deployments_table() -> pa.Table:
+    """Return what is shown of the known deployments, ready to be sent to every tab."""
+    table = load_deployments()
+    table = table.assign(delta=table["delta"].map("{:g}".format, na_action="ignore").fillna("–"))
+    columns = ["epsilon", "delta", "unit", "model", "year", "variant", "name", "curator"]
+    names = {"epsilon": "ε", "delta": "δ", "unit": "protects", "model": "model"}
+    return pa.Table.from_pandas(table[columns].rename(columns=names))
+
+
 def draw_deployments(epsilon: float) -> None:
     """Draw a button that opens a table of all deployments, and names the nearest one.
 
     The table has the facts without which an ε means nothing, and a sentence that says so.
     """
-    table = load_deployments()
+    table = deployments_table()
     nearest = nearest_deployment(epsilon)
-    table = table.assign(delta=table["delta"].map("{:g}".format, na_action="ignore").fillna("–"))
     with st.popover(f"{len(table)} real uses of ε", icon=":material/public:", type="tertiary"):
         st.text(f"Nearest to ε = {epsilon:g}: {deployment_sentence(nearest)}.")
         st.text(COMPARISON_WARNING)
-        columns = ["epsilon", "delta", "unit", "model", "year", "variant", "name", "curator"]
-        names = {"epsilon": "ε", "delta": "δ", "unit": "protects", "model": "model"}
-        st.dataframe(table[columns].rename(columns=names), hide_index=True, height=320)
+        st.dataframe(table, hide_index=True, height=320)
         st.caption(f"Other entries of the registry state another parameter or none. {SOURCE}.")

@@ -48,10 +48,6 @@ def draw_queries(
 
     The content is its sentence, its numbers and a note.
     """
-    table = run_results.worst_questions
-    columns = run_results.worst_questions["column"]
-    error_text = format_percentage_points(float(np.quantile(run_results.comparison.gaps, 0.9)))
-    summary = f"9 of 10 answers are within {error_text} points"
     names = run_results.settings.problem.domain.names
     column_labels = {None: "all questions"} | {
         name: f"about {text}" for name, text in distinct_labels(names).items()
@@ -63,34 +59,73 @@ def draw_queries(
         key=f"about-{hash(names)}",
         persist_state="session",
     )
-    column_rows = [i for i, involved in enumerate(columns) if selected_column in involved]
-    figure = charts.query_error_chart(
-        table, run_results.n, run_results.unit_name, run_results.run_errors, column_rows
+    content = run_results.memoize(
+        "queries", selected_column, lambda: _queries_content(run_results, selected_column)
     )
     event = st.plotly_chart(
-        figure,
+        content.figure,
         key="queries",
-        alt=summary,
+        alt=content.summary,
         config=CHART_CONFIG,
         on_select="rerun",
         selection_mode=("box",),
     )
     brushed = event["selection"]["points"] if event else []  # type: ignore[index]
-    marked = [p["point_index"] for p in brushed] or column_rows
-    rows = table.iloc[sorted({i for i in marked if i < len(table)})] if marked else table
-    errors_by_column = mean_error_by_column(rows)
-    if marked:
-        worst_text = run_results.format_difference(errors_by_column["error"].iloc[0])
-        summary = (
-            f"{len(rows):,} marked questions\nThose about "
-            f"{printable_text(errors_by_column['column'].iloc[0])} are off most, "
+    if brushed:
+        positions = [point["point_index"] for point in brushed]
+        errors_by_column, marked_text = _errors_of_marked(run_results, positions)
+    else:
+        errors_by_column, marked_text = run_results.memoize(
+            "marked questions",
+            selected_column,
+            lambda: _errors_of_marked(run_results, _rows_about(run_results, selected_column)),
         )
-        summary += f"{worst_text} on average."
     details.dataframe(errors_by_column, hide_index=True)
-    return (
-        summary,
-        table.drop(columns="column"),
-        "Mark some questions: drag over the dots, or choose a column.",
+    return replace(content, summary=marked_text or content.summary)
+
+
+def _rows_about(run_results: RunResults, column: str | None) -> list[int]:
+    """Return the positions of the worst questions about a column; none without a column."""
+    columns = run_results.worst_questions["column"]
+    return [i for i, involved in enumerate(columns) if column in involved]
+
+
+def _queries_content(run_results: RunResults, column: str | None) -> ChartContent:
+    """Return the chart of all questions, those about a column marked, and what it says of all."""
+    table = run_results.worst_questions
+    error_text = format_percentage_points(float(np.quantile(run_results.comparison.gaps, 0.9)))
+    figure = charts.query_error_chart(
+        table,
+        run_results.n,
+        run_results.unit_name,
+        run_results.run_errors,
+        _rows_about(run_results, column),
+    )
+    return ChartContent(
+        figure=figure,
+        summary=f"9 of 10 answers are within {error_text} points",
+        frame=table.drop(columns="column"),
+        note="Mark some questions: drag over the dots, or choose a column.",
+    )
+
+
+def _errors_of_marked(
+    run_results: RunResults, positions: Collection[int]
+) -> tuple[pd.DataFrame, str]:
+    """Return the mean error by column of the marked questions, all if none is, and a sentence.
+
+    The sentence is on the marked questions: "" if none is.
+    """
+    table = run_results.worst_questions
+    if not positions:
+        return mean_error_by_column(table), ""
+    rows = table.iloc[sorted({i for i in positions if i < len(table)})]
+    errors_by_column = mean_error_by_column(rows)
+    worst_text = run_results.format_difference(errors_by_column["error"].iloc[0])
+    return errors_by_column, (
+        f"{len(rows):,} marked questions\nThose about "
+        f"{printable_text(errors_by_column['column'].iloc[0])} are off most, "
+        f"{worst_text} on average."
     )
 
 
@@ -113,14 +148,21 @@ def draw_groups(run_results: RunResults) -> None:
         **persistent_widget_args(),
     )
     try:
-        comparison = compare_with_rows(
-            run_results.result.release,
-            run_results.table.encoded_rows(domain.names),
-            pairs_with_column(domain, column),
+        content = run_results.memoize(
+            "groups", column, lambda: _groups_content(run_results, column)
         )
     except InputError as error:  # of a large table, of which only tables are known
         st.caption(escape_markdown(error, 400))
         return
+    draw_chart_panel(content.figure, content.summary, content.frame, "groups")
+
+
+def _groups_content(run_results: RunResults, column: str) -> ChartContent:
+    comparison = compare_with_rows(
+        run_results.result.release,
+        run_results.rows,
+        pairs_with_column(run_results.settings.problem.domain, column),
+    )
     group_errors = subgroup_errors(comparison, column)
     frame = pd.DataFrame(
         {"group": group_errors.labels, "share": group_errors.share, "error": group_errors.error}
@@ -132,8 +174,12 @@ def draw_groups(run_results: RunResults) -> None:
         f"{run_results.n * row['share']:,.0f} {run_results.unit_name})"
         for _, row in frame.loc[[frame["share"].idxmin(), frame["share"].idxmax()]].iterrows()
     )
-    summary = f"Smallest and largest group, counted at a wrong value: {small}, {large}."
-    draw_chart_panel(figure_frame.group_error_chart(frame, column), summary, frame, "groups")
+    return ChartContent(
+        figure=figure_frame.group_error_chart(frame, column),
+        summary=f"Smallest and largest group, counted at a wrong value: {small}, {large}.",
+        frame=frame,
+        note="",
+    )
 
 
 def informative_columns_first(domain: Domain) -> list[str]:
@@ -203,13 +249,10 @@ def draw_marginal(
     The chart shows how far other noise moves the synthetic shares.
     """
     domain = run_results.settings.problem.domain
-    names = domain.names
-    rows = run_results.table.encoded_rows(domain.names)
     display_names = distinct_labels(domain.names)
-    singles = Marginals.all(domain, 1)
-    comparison = compare_with_rows(run_results.result.release, rows, singles)
-    column_slices = dict(zip(names, singles.tables, strict=True))
-    worst_column = max(names, key=lambda name: comparison.gaps[column_slices[name]].max())
+    by_column = _comparison_by_column(run_results)
+    max_gaps = [by_column.gaps[cells].max() for cells in by_column.workload.tables]
+    worst_column = domain.names[int(np.argmax(max_gaps))]
     options = {WORST_OPTION: worst_column} | {
         display_names[name]: name for name in informative_columns_first(domain)
     }
@@ -218,23 +261,43 @@ def draw_marginal(
             chooser_container, "Column", options, f"worst: {display_names[worst_column]}"
         )
     ]
+    content = run_results.memoize(
+        "marginal", column, lambda: _marginal_content(run_results, column)
+    )
+    st.plotly_chart(content.figure, key="marginal", alt=content.summary, config=CHART_CONFIG)
+    return content
+
+
+def _comparison_by_column(run_results: RunResults) -> Comparison:
+    """Return the shares of all values of every column, real beside synthetic."""
+    singles = Marginals.all(run_results.settings.problem.domain, 1)
+    return run_results.memoize(
+        "columns",
+        None,
+        lambda: compare_with_rows(run_results.result.release, run_results.rows, singles),
+    )
+
+
+def _marginal_content(run_results: RunResults, column: str) -> ChartContent:
+    domain = run_results.settings.problem.domain
     single = Marginals(domain, [[column]])
-    labels = domain.columns[names.index(column)].labels
-    column_slice = column_slices[column]
-    column_comparison = replace(
-        comparison,
+    labels = domain.columns[domain.names.index(column)].labels
+    by_column = _comparison_by_column(run_results)
+    column_slice = by_column.workload.tables[domain.names.index(column)]
+    comparison = replace(
+        by_column,
         workload=single,
-        real=comparison.real[column_slice],
-        synthetic=comparison.synthetic[column_slice],
+        real=by_column.real[column_slice],
+        synthetic=by_column.synthetic[column_slice],
     )
     frame = pd.DataFrame(
-        {"value": labels, "real": column_comparison.real, "synthetic": column_comparison.synthetic}
+        {"value": labels, "real": comparison.real, "synthetic": comparison.synthetic}
     )
     summary = (
-        f"“{printable_text(labels[int(column_comparison.worst(1)[0])])}”: "
-        f"{run_results.format_worst_error(column_comparison)}"
+        f"“{printable_text(labels[int(comparison.worst(1)[0])])}”: "
+        f"{run_results.format_worst_error(comparison)}"
     )
-    if column_comparison.gaps.max() > run_results.comparison.errors.largest:
+    if comparison.gaps.max() > run_results.comparison.errors.largest:
         summary += "\nErrors of several answers add up here."
     if run_results.pinned is not None:
         frame["pinned A"] = run_results.pinned.result.release.answers(single)
@@ -242,13 +305,12 @@ def draw_marginal(
         run_results,
         frame,
         single,
-        column_comparison,
+        comparison,
         WHISKERS_TEXT,
         "Nothing was measured about it that intervals could rest on.",
     )
     figure = charts.marginal_chart(frame, column, run_results.n, run_results.unit_name)
-    st.plotly_chart(figure, key="marginal", alt=summary, config=CHART_CONFIG)
-    return summary, frame, note
+    return ChartContent(figure=figure, summary=summary, frame=frame, note=note)
 
 
 @chart_part("pair", "marginal", "cell", "point")
@@ -261,11 +323,18 @@ def draw_pair(
     if len(names) < 2:
         raise InputError("Choose a second column to see two of them together.")
     pair_names = _choose_pair(run_results, chooser_container)
-    first, second = (domain.columns[names.index(name)] for name in pair_names)
-    pair_workload = Marginals(domain, [pair_names])
-    comparison = compare_with_rows(
-        run_results.result.release, run_results.table.encoded_rows(names), pair_workload
+    content = run_results.memoize(
+        "pair", pair_names, lambda: _pair_content(run_results, pair_names)
     )
+    st.plotly_chart(content.figure, key="pair", alt=content.summary, config=CHART_CONFIG)
+    return content
+
+
+def _pair_content(run_results: RunResults, pair_names: list[str]) -> ChartContent:
+    domain = run_results.settings.problem.domain
+    first, second = (domain.columns[domain.names.index(name)] for name in pair_names)
+    pair_workload = Marginals(domain, [pair_names])
+    comparison = compare_with_rows(run_results.result.release, run_results.rows, pair_workload)
     index = pd.DataFrame(
         [(a, b) for a in first.labels for b in second.labels], columns=pd.Index(["first", "second"])
     )
@@ -282,13 +351,8 @@ def draw_pair(
         INTERVALS_TEXT,
         "Nothing was measured about both together.",
     )
-    st.plotly_chart(
-        _two_way_figure(comparison, pair_names, first.labels, second.labels),
-        key="pair",
-        alt=summary,
-        config=CHART_CONFIG,
-    )
-    return summary, frame, note
+    figure = _two_way_figure(comparison, pair_names, first.labels, second.labels)
+    return ChartContent(figure=figure, summary=summary, frame=frame, note=note)
 
 
 def _choose_pair(run_results: RunResults, chooser_container: DeltaGenerator) -> list[str]:
@@ -300,7 +364,9 @@ def _choose_pair(run_results: RunResults, chooser_container: DeltaGenerator) -> 
     display_names = distinct_labels(domain.names)
     ordered_names = informative_columns_first(domain)
     # of the question with the largest error; of a weighted sum it is in words
-    worst_columns = run_results.worst_questions["column"].iloc[0]
+    worst_columns = run_results.memoize(
+        "worst questions", None, lambda: run_results.worst_questions["column"].iloc[0]
+    )
     worst_pair = sorted(ordered_names, key=lambda name: name not in worst_columns)[:2]
     options = {WORST_OPTION: worst_pair} | {
         " × ".join(map(display_names.get, pair)): pair for pair in combinations(ordered_names, 2)

@@ -1,6 +1,7 @@
 """Run shown on Explore, started when its settings change, and its replays with other noise."""
 
 import time
+from collections.abc import Hashable
 from dataclasses import dataclass, field, replace
 
 import pandas as pd
@@ -42,6 +43,11 @@ class RunWithReplays:
     def first_job(self) -> RunJob:
         """The run that is shown."""
         return self.group.jobs[0]
+
+    @property
+    def public_key(self) -> Hashable | None:
+        """What determines the first run, of a public sample; None for any other table."""
+        return None if self.first_run is None else self.first_run.public_key
 
     @property
     def all_ended(self) -> bool:

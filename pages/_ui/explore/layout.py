@@ -12,9 +12,11 @@ from typing import TypeVar
 
 import pandas as pd
 import streamlit as st
+from plotly.graph_objects import Figure
 from streamlit.delta_generator import DeltaGenerator
 
 from dpcore import InputError
+from dpcore.core.types import by_name
 
 from ..components import (
     draw_downloadable_chart,
@@ -27,8 +29,17 @@ from ..components import (
 from ..session import Table, escape_markdown
 
 S = TypeVar("S")
-# what a chart says: its sentence, its numbers, and what else is to be known
-ChartContent = tuple[str, pd.DataFrame, str]
+
+
+@by_name
+class ChartContent:
+    """A chart and what it says: its sentence, its numbers, and what else is to be known."""
+
+    figure: Figure
+    summary: str
+    frame: pd.DataFrame
+    note: str
+
 
 STYLE = """<style>
 /* The page: little air, so that all of it is in sight. */
@@ -202,21 +213,20 @@ def chart_part(
                         ":material/info:", type="tertiary", help="About this chart"
                     )
                 try:
-                    summary, frame, note = body(chart_data, chooser_container, details)
+                    content = body(chart_data, chooser_container, details)
                 except InputError as error:  # of a large table, of which only tables are known
                     popover_slot.empty()
                     st.caption(escape_markdown(error, 400))
                     return
-                finding, _, further_text = summary.partition("\n")
+                finding, _, further_text = content.summary.partition("\n")
                 with title:
                     draw_heading(escape_markdown(finding, 400))
                 if further_text:
                     st.caption(escape_markdown(further_text, 400))
                 with details:
-                    st.caption(
-                        f"{escape_markdown(note, 1000)}\n\n{glossary_tooltip(*glossary_words)}"
-                    )
-                    draw_downloadable_chart(frame, key, finding)
+                    note = escape_markdown(content.note, 1000)
+                    st.caption(f"{note}\n\n{glossary_tooltip(*glossary_words)}")
+                    draw_downloadable_chart(content.frame, key, finding)
 
         return draw_part
 

@@ -1,9 +1,10 @@
 """What a run showed: the verdict, how far the noise moves it, and how it settled."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
-from functools import cached_property
+from functools import cache, cached_property, partial
+from typing import Any, TypeVar
 
 import numpy as np
 import pandas as pd
@@ -23,11 +24,12 @@ from dpcore.core.numbers import (
     unit_noun,
 )
 from dpcore.core.types import by_name
-from dpcore.evaluation.run import Comparison
+from dpcore.evaluation.run import Comparison, compare_with_rows
 from dpcore.evaluation.sweeps.worker_pool import RunResult
 from dpcore.queries import Workload
 from dpcore.queries.workload import table_columns
 from dpcore.release import tiles as tiled
+from dpcore.schema.domain import Countable
 
 from ..charts import explore_charts as charts
 from ..components import (
@@ -39,34 +41,56 @@ from ..components import (
 )
 from ..components.result_panels import convergence_table
 from ..session import Table, format_query_label, session
-from .keep_run import PinnedRun, least_unbiased_rmse
+from ..session.session import Memos, memoize_in
+from .explore_run import RunWithReplays
+from .keep_run import PinnedRun, least_unbiased_rmse, pinned_run_of
 from .layout import ChartContent, chart_part
 from .run_settings import CURVE_AXES, RunSettings
 from .useful_changes import draw_useful_changes, uses_sentence
 
 STAGE_PATTERN = re.compile(r"fit (\d+) of (\d+)")
 MAX_LISTED_QUESTIONS = 1000  # questions that are put into words
+T = TypeVar("T")
 
 
 @by_name
 class RunResults:
     """A run, its replays with other noise, and what they are compared with.
 
-    Every part of the screen draws from it. `comparison` compares the first run with the rows;
-    `pinned` is the run A, if there is one.
+    Every part of the screen draws from it. `compare` compares the first run with the rows; `pinned`
+    is the run A, if there is one. `memos` hold what the parts have worked out.
     """
 
     table: Table
     settings: RunSettings
     result: RunResult
     replays: list[RunResult]
-    comparison: Comparison
+    compare: Callable[[], Comparison]
     pinned: PinnedRun | None
+    memos: dict[str, Memos]
+
+    def memoize(self, part: str, choice: Any, compute: Callable[[], T]) -> T:
+        """Return `compute()`, done once for a part of the screen and a choice there.
+
+        All tabs that show this run of a public sample may share the value: nobody changes it.
+        """
+        seeds = [run.summary.seed for run in self.runs]
+        return memoize_in(self.memos, part, (choice, seeds), compute)
+
+    @property
+    def comparison(self) -> Comparison:
+        """The first run beside the rows."""
+        return self.compare()
 
     @property
     def n(self) -> int:
         """Number of records."""
         return self.settings.problem.n
+
+    @property
+    def rows(self) -> Countable:
+        """The rows, in the columns that were asked about."""
+        return self.table.encoded_rows(self.settings.problem.domain.names)
 
     @property
     def unit_name(self) -> str:
@@ -132,6 +156,35 @@ class RunResults:
         )
 
 
+def view_of_runs(
+    table: Table, settings: RunSettings, started_run: RunWithReplays, result: RunResult
+) -> Callable[[list[RunResult]], RunResults]:
+    """Return a function that puts the first run's result beside replays, all that came back."""
+    workload = settings.problem.workload
+    rows = table.encoded_rows(settings.problem.domain.names)
+    compare = cache(partial(compare_with_rows, result.release, rows, workload))
+    pinned = pinned_run_of(table)
+    memos: dict[str, Memos] = {}
+    if started_run.public_key is not None and pinned is None:
+        experiment = settings.experiment
+        # keys are compared from left to right: what differs most comes first
+        key = (experiment.budget, started_run.public_key, experiment.task)
+        memos = session().memoize_public("charts", key, dict)
+
+    def view(replays: list[RunResult]) -> RunResults:
+        return RunResults(
+            table=table,
+            settings=settings,
+            result=result,
+            replays=replays,
+            compare=compare,
+            pinned=pinned,
+            memos=memos,
+        )
+
+    return view
+
+
 def mean_error_by_column(questions: pd.DataFrame) -> pd.DataFrame:
     """Return the mean error and the number of queries by column, the worst column first.
 
@@ -148,23 +201,7 @@ def draw_verdict(run_results: RunResults) -> tuple[DeltaGenerator, DeltaGenerato
 
     The first container is the place beside the sentence.
     """
-    summary = run_results.result.summary
-    tiles = [
-        tiled.measured_error_tile(
-            summary.query_errors.misplaced,
-            table_columns(run_results.comparison.workload),
-            run_results.n,
-            run_results.unit_name,
-        ),
-        largest_error_tile(run_results),
-        *tiled.sample_size_tile(
-            summary.query_errors.as_exact_as_sample,
-            run_results.n,
-            run_results.unit_name,
-            "measured",
-        ),
-        guess_tile_texts(summary.promise.max_guess_probability()),
-    ]
+    tiles = run_results.memoize("tiles", None, lambda: _verdict_tiles(run_results))
     info_container, tile_containers = show_tiles(tiles, uses_sentence(run_results.settings))
     draw_useful_changes(
         run_results.table,
@@ -175,8 +212,32 @@ def draw_verdict(run_results: RunResults) -> tuple[DeltaGenerator, DeltaGenerato
     return info_container, tile_containers[1]
 
 
+def _verdict_tiles(run_results: RunResults) -> list[tiled.Tile]:
+    summary = run_results.result.summary
+    return [
+        tiled.measured_error_tile(
+            summary.query_errors.misplaced,
+            table_columns(run_results.settings.problem.workload),
+            run_results.n,
+            run_results.unit_name,
+        ),
+        _largest_error_tile(run_results),
+        *tiled.sample_size_tile(
+            summary.query_errors.as_exact_as_sample,
+            run_results.n,
+            run_results.unit_name,
+            "measured",
+        ),
+        guess_tile_texts(summary.promise.max_guess_probability()),
+    ]
+
+
 def largest_error_tile(run_results: RunResults) -> tiled.Tile:
     """Return the tile of the largest error: where it is, and its size over the repeats."""
+    return run_results.memoize("largest error", None, lambda: _largest_error_tile(run_results))
+
+
+def _largest_error_tile(run_results: RunResults) -> tiled.Tile:
     errors = run_results.comparison.errors
     largest_of_runs = max(run.summary.query_errors.largest for run in run_results.runs)
     largest_text = format_count(largest_of_runs, run_results.n, "").rstrip()
@@ -267,10 +328,6 @@ def draw_convergence(
 
     The chart has the range over replays, raw noise, and a pinned run behind.
     """
-    frame = run_results.curve
-    first_curve = frame[frame["seed"] == frame["seed"].iloc[0]]
-    raw_noise = _raw_noise_error(run_results)
-    stages = _find_stages(run_results.result, first_curve)
     axis_label = details.segmented_control(
         "Draw against",
         CURVE_AXES,
@@ -279,6 +336,18 @@ def draw_convergence(
         key="against",
         bind="query-params",
     )
+    content = run_results.memoize(
+        "convergence", axis_label, lambda: _convergence_content(run_results, axis_label)
+    )
+    st.plotly_chart(content.figure, key="convergence", alt=content.summary, config=CHART_CONFIG)
+    return content
+
+
+def _convergence_content(run_results: RunResults, axis_label: str) -> ChartContent:
+    frame = run_results.curve
+    first_curve = frame[frame["seed"] == frame["seed"].iloc[0]]
+    raw_noise = _raw_noise_error(run_results)
+    stages = _find_stages(run_results.result, first_curve)
     x = "epsilon_spent" if axis_label == "ε used" else "t"
     summary = convergence_verdict(first_curve)
     if raw_noise is not None:
@@ -299,8 +368,7 @@ def draw_convergence(
         stages=[float(first_curve[x].iloc[i]) for i, _ in stages] if has_width else [],
         pinned=run_results.pinned.curve if run_results.pinned else None,
     )
-    st.plotly_chart(figure, key="convergence", alt=summary, config=CHART_CONFIG)
-    return summary, frame, note
+    return ChartContent(figure=figure, summary=summary, frame=frame, note=note)
 
 
 def _convergence_note(

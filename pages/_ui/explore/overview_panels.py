@@ -49,9 +49,8 @@ def draw_released_associations(table: Table, result: RunResult, run_settings: Ru
 
 def _source_with_rows(run_results: RunResults) -> PanelSource:
     """Return what is shown of a run, with the real rows."""
-    rows = run_results.table.encoded_rows(run_results.settings.problem.domain.names)
     source = _source(run_results.result, run_results.settings, run_results.unit_name)
-    return replace(source, rows=rows)
+    return replace(source, rows=run_results.rows)
 
 
 def _source(result: RunResult, run_settings: RunSettings, unit: str) -> PanelSource:

@@ -5,6 +5,7 @@ instead of all at the end, a click that was overtaken by another costs nothing w
 the thread that answers the network is not starved.
 """
 
+import gc
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -20,6 +21,7 @@ MAX_WAIT_SECONDS = (
 
 _free_slots = threading.Semaphore(MAX_CONCURRENT_RENDERS)
 _thread_state = threading.local()
+_has_garbage = threading.Event()  # whether a page was drawn since garbage was last collected
 
 
 @contextmanager
@@ -75,7 +77,21 @@ def install() -> None:
 
 def _with_render_slot(draw: Callable[..., Any]) -> Callable[..., Any]:
     def draw_in_slot(*args: Any, **kwargs: Any) -> Any:
-        with render_slot():
-            return draw(*args, **kwargs)
+        try:
+            with render_slot():
+                return draw(*args, **kwargs)
+        finally:
+            _has_garbage.set()
 
     return draw_in_slot
+
+
+def collect_garbage() -> None:
+    """Collect what drawn pages left behind, if any was drawn since the last time.
+
+    Streamlit would do so after each page of each tab, which looks at everything that all tabs hold:
+    with thirty of them that took as long as to draw the page.
+    """
+    if _has_garbage.is_set():
+        _has_garbage.clear()
+        gc.collect()

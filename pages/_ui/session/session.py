@@ -91,7 +91,7 @@ class Session:
 
         Under each name the last `MAX_MEMOS_PER_NAME` keys are remembered.
         """
-        return _memoize_in(self.memos, _key_in_view(name), key, compute, MAX_MEMOS_PER_NAME)
+        return memoize_in(self.memos, _key_in_view(name), key, compute, MAX_MEMOS_PER_NAME)
 
     def memoize_public(self, name: str, key: Any, compute: Callable[[], T]) -> T:
         """Return `compute()`, done once for all tabs that are about a public sample.
@@ -100,7 +100,7 @@ class Session:
         """
         if self.table is None or self.table.uploaded or self.table.trial is not None:
             return self.memoize(name, key, compute)
-        return _memoize_in(_public_memos(), name, key, compute, MAX_PUBLIC_MEMOS_PER_NAME)
+        return memoize_in(_public_memos(), name, key, compute, MAX_PUBLIC_MEMOS_PER_NAME)
 
     def has_memo(self, name: str, key: Any) -> bool:
         """Return whether `memoize` has stored a result for this name and key."""
@@ -138,8 +138,12 @@ class Session:
         return hash((self.salt, *sorted(map(str, table.frame.columns)), rows))
 
 
-def _memoize_in(
-    memos: dict[str, Memos], name: str, key: Any, compute: Callable[[], T], limit: int
+def memoize_in(
+    memos: dict[str, Memos],
+    name: str,
+    key: Any,
+    compute: Callable[[], T],
+    limit: int = MAX_MEMOS_PER_NAME,
 ) -> T:
     """Return what `memos` hold under a name and key, computed where it is missing.
 

@@ -15,7 +15,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from streamlit import runtime
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 
-from . import address_link, owner
+from . import address_link, owner, render_turns
 
 # Times the largest upload: a table and what it is put beside; all sessions together.
 MAX_UPLOADS_PER_SESSION = 2
@@ -104,7 +104,7 @@ def open_session_ids() -> set[str]:
 
 
 async def close_abandoned_sessions() -> None:
-    """Close abandoned sessions and free their memory, for as long as the server runs.
+    """Close abandoned sessions and free unused memory, for as long as the server runs.
 
     Nobody came back to such a session.
     """
@@ -128,6 +128,8 @@ async def close_abandoned_sessions() -> None:
             _sessions_with_samples_only.discard(session)
         if abandoned:
             await asyncio.to_thread(release_memory)
+        else:
+            await asyncio.to_thread(render_turns.collect_garbage)
 
 
 def release_memory() -> None:
