@@ -24,7 +24,7 @@ from streamlit.runtime.state.session_state import SessionState
 
 from ..components.menu import ENTRIES_BY_LABEL
 from ..session import address_link, session
-from . import connection_check
+from . import connection_check, first_chart
 
 # begins a parameter of a link that counts where the address it stands on does not name it
 FALLBACK_PREFIX = "or-"
@@ -43,8 +43,7 @@ STREAMLIT_PATHS = (
     "auth/",
 )
 MAX_PAGE_NAME_CHARS = 80  # characters of a page's name that are kept
-CHART_LIBRARY_FILES = "static/js/PlotlyChart.*.js"  # beside Streamlit's page
-_INDEX_FILE = Path(st.__file__).parent / "static/index.html"
+STREAMLIT_FOLDER = Path(st.__file__).parent / "static"
 _SCRIPT = Path(__file__).with_suffix(".js").read_text(encoding="utf-8")
 _original_populate = QueryParams.populate_from_query_string
 _original_seed = SessionState._seed_widget_from_url
@@ -53,25 +52,13 @@ _original_seed = SessionState._seed_widget_from_url
 def page_routes() -> list[Route]:
     """Return a route for every page, with this file's script before all others.
 
-    The first message may already change the address. The library that draws charts is two thirds of
-    what a browser loads, and Streamlit asks for it when the first chart is there: the page names it
-    at once, after all that is needed before.
+    The first message may already change the address.
     """
-    page = _INDEX_FILE.read_text(encoding="utf-8")
-    page = page.replace(
-        "<head>", f"<head><script>{connection_check.SCRIPT}{_SCRIPT}</script>", 1
-    ).replace("</head>", f"{_chart_library_links()}</head>", 1)
+    scripts = f"{connection_check.SCRIPT}{_SCRIPT}{first_chart.SCRIPT}"
+    page = (STREAMLIT_FOLDER / "index.html").read_text(encoding="utf-8")
+    page = page.replace("<head>", f"<head><script>{scripts}</script>", 1)
+    page = page.replace("</head>", f"{first_chart.library_links(STREAMLIT_FOLDER)}</head>", 1)
     return [Route(path, lambda _: HTMLResponse(page)) for path in PAGE_PATHS]
-
-
-def _chart_library_links() -> str:
-    """Return the links by which a browser loads the chart library early; none if not found."""
-    files = sorted(_INDEX_FILE.parent.glob(CHART_LIBRARY_FILES))
-    return "".join(
-        '<link rel="modulepreload" crossorigin fetchpriority="low" '
-        f'href="./{file.relative_to(_INDEX_FILE.parent).as_posix()}">'
-        for file in files
-    )
 
 
 def asks_for_html(scope: Scope) -> bool:
