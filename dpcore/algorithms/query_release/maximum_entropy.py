@@ -29,6 +29,7 @@ import numpy as np
 
 from ...core.parameters import parameter_field
 from ...core.types import Array, Rng, by_name
+from ...models.grouped_cells import GroupedCellsModel, grouped_model
 from ...models.listed_cells import ListedCellsModel
 from ...models.tree_model import JunctionTreeModel
 from ...privacy.accounting import Budget, Plan, PlannedEvent, Setting, gaussian_spend
@@ -118,12 +119,12 @@ class GaussianMaxEnt(Algorithm):
             tables = require_marginals(problem.workload, "gaussian_maxent")
             charges, choices = plan_table_selection(tables, problem.effective_n, budget, self.cells)
             return Plan(budget, charges, (step_count, iteration_limit, alpha, *choices))
-        rounds = (replace(iteration_limit, name="rounds"),)
-        cells_note = "all there are"
-        if not isinstance(model, ListedCellsModel):
-            rounds = (step_count, iteration_limit)
-            cells_note = "of the tree that holds all measured tables"
-        cells = Setting("cells", model.size, cells_note)
+        rounds = (step_count, iteration_limit)
+        cells = Setting("cells", problem.domain.size, "all there are")
+        if isinstance(model, ListedCellsModel):
+            rounds = (replace(iteration_limit, name="rounds"),)
+        elif not isinstance(model, GroupedCellsModel):
+            cells = Setting("cells", model.size, "of the tree that holds all measured tables")
         spend = gaussian_spend(budget)
         noise = noise_stddev(Answers(measured_workload), spend, problem.effective_n)
         sigma = Setting("sigma", noise, "noise on an answer, bΔ₂/(nμ)")
@@ -170,7 +171,9 @@ class GaussianMaxEnt(Algorithm):
             stddev = np.full(len(m.values), max(m.stddev, MIN_STDDEV))
             noisy_answers = NoisyAnswers(measured_workload, m.values, stddev)
             weight = plan["alpha"] * spend.mu * problem.effective_n
-        is_large = model.size > LARGE_MODEL_CELLS
+        is_grouped = isinstance(model, GroupedCellsModel)
+        cells = problem.domain.size if is_grouped else model.size
+        is_large = cells > LARGE_MODEL_CELLS
         start = problem.log_start
         iterates = staged_fit(
             noisy_answers,
@@ -193,7 +196,10 @@ class GaussianMaxEnt(Algorithm):
         """Return the workload to measure, and the model for it; see `find_public_model`."""
         measured_workload = _measured_workload(problem.workload)
         limit = model_cell_limit(self.cells, is_stepwise=False)
-        return measured_workload, find_public_model(problem, measured_workload, limit)
+        model = find_public_model(problem, measured_workload, limit)
+        if isinstance(model, ListedCellsModel) and problem.start is None:
+            model = grouped_model(problem.domain, measured_workload) or model
+        return measured_workload, model
 
 
 def first_and_last_of_stages(iterates: Iterator[tuple[Array, str]]) -> Iterator[tuple[Array, str]]:
