@@ -171,7 +171,8 @@ def fit_maximum_entropy(
     scaled_answers = noisy_answers.values / noisy_answers.stddev
 
     def evaluate(phi: Array) -> tuple[float, Array, Array, Array]:
-        theta = reader.adjoint(phi / noisy_answers.stddev) / -prior_weight
+        theta = reader.adjoint(phi / noisy_answers.stddev)
+        theta /= -prior_weight
         theta += base_potentials
         log_z, D = model.normalise(theta)
         value = float(prior_weight * log_z + _dot(phi, phi / 2 + scaled_answers))
