@@ -23,6 +23,7 @@ MIN_SIGNAL_SHARE = 0.02  # least weight of a table that seems to be noise alone
 StagePotentials = dict[tuple[int, Axes], Array]  # potentials by stage and table, to go on from
 # gradient, in standard deviations of the noise, below which a fit is at its optimum
 CONVERGED_GRADIENT = 1e-3
+LARGE_MODEL_CELLS = 300_000  # cells of a model from which a fit may end a little earlier
 
 
 def fit_stages(workload: Workload) -> list[Workload]:
