@@ -1,6 +1,5 @@
 """The protocol of algorithms: what an algorithm is, what a step is, and how a plan is made."""
 
-import math
 from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any, Generic, TypeVar
@@ -12,7 +11,6 @@ from ..models.releases import Release
 from ..privacy import noise_grid
 from ..privacy.accounting import Budget, Plan, Setting
 from ..problems import QueryRelease
-from .marginal_shares import require_marginals
 
 CONSTRAINTS_IN_MODEL_NOTE = (
     "the schema's constraints are public: what they forbid has no mass, "
@@ -69,6 +67,18 @@ class Algorithm:
     def steps(self, problem: Any, plan: Plan, curator: Any, rng: Rng) -> Steps:
         """Yield the released objects, one a step; the last one is the algorithm's answer."""
         raise NotImplementedError
+
+    def run_seconds(self, problem: Any, plan: Plan) -> float:
+        """Return the rough seconds of processors that a run takes, from public numbers.
+
+        Those of passes over all cells and answers in every round.
+        """
+        cells = plan_values(plan).get("cells", problem.domain.size if self.enumerates else 0)
+        is_tree = cells != problem.domain.size
+        passes = MAX_TREE_PASSES_PER_ROUND if is_tree else MAX_PASSES_PER_ROUND
+        cell_passes = passes * cells + MAX_PASSES_PER_ROUND * 2 * problem.workload.m
+        rounds = plan_values(plan).get("iterations", plan["rounds"])
+        return rounds * (SECONDS_PER_ROUND + SECONDS_PER_CELL_PASS * cell_passes)
 
     def as_settings(self, *names: str) -> tuple[Setting, ...]:
         """Return settings with the values that the user gave for the named parameters."""
@@ -168,20 +178,18 @@ def theoretical_values(
     return {c.name.removesuffix("_star"): c.value for c in choices if c.name.endswith("_star")}
 
 
-# Costs of a run, fitted on a few. A tree that is chosen takes half of its iterations and answers
-# each table in about one pass. Where pairs are drawn, all are counted three times and tried
-# TRIALS_PER_PAIR times; where a tree grows table by table, all tables are counted on at most
-# MAX_SAMPLED_ROWS rows and tried once for every ITERATIONS_PER_REFIT iterations.
+# Costs of a run, fitted on a few.
+SECONDS_PER_ROUND = 1e-4
 SECONDS_PER_CELL_PASS = 2e-9
 MAX_PASSES_PER_ROUND = 15  # passes over all cells
 MAX_TREE_PASSES_PER_ROUND = 45  # cells of a tree are passed over in small pieces, clique by clique
 MAX_CELL_ARRAYS = 40  # arrays of k doubles
 MAX_ANSWER_ARRAYS = 12  # arrays of m answers, with those that a run compares them with
-SECONDS_PER_ROW_COUNT = 1e-8  # for a row in a table
-SECONDS_PER_TABLE_TRIAL = 2.5e-5  # for a table that may be tied, beside each column
-TRIALS_PER_PAIR = 8
-MAX_SAMPLED_ROWS = 100_000
-ITERATIONS_PER_REFIT = 120
+
+
+def plan_values(plan: Plan) -> dict[str, Any]:
+    """Return the values of a plan's settings, by name."""
+    return {setting.name: setting.value for setting in plan.settings}
 
 
 def forecast_seconds_and_bytes(
@@ -192,33 +200,6 @@ def forecast_seconds_and_bytes(
     The bytes are those beside the program's own. Raises what `make_plan` raises.
     """
     plan = make_plan(algorithm, problem, budget)
-    values = {choice.name: choice.value for choice in plan.settings}
-    rounds = values.get("iterations", values["rounds"])
-    m = problem.workload.m
-    k = values.get("cells", problem.domain.size if algorithm.enumerates else 0)
-    size_bytes = 8.0 * (MAX_CELL_ARRAYS * k + MAX_ANSWER_ARRAYS * m)
-    passes = MAX_PASSES_PER_ROUND if k == problem.domain.size else MAX_TREE_PASSES_PER_ROUND
-    is_fitted = "first" in values and "iterations" in values
-    is_tree_chosen = is_fitted and passes > MAX_PASSES_PER_ROUND
-    if is_tree_chosen:
-        column_count = len(problem.domain.shape)
-        table_count = len(require_marginals(problem.workload).tables)
-        n = problem.n
-        pair_count = math.comb(column_count, 2)
-        table_counts = table_count + 3 * pair_count
-        table_trials = TRIALS_PER_PAIR * pair_count
-        if algorithm.adaptive:
-            n = min(2 * n, MAX_SAMPLED_ROWS)
-            table_counts = rounds / ITERATIONS_PER_REFIT * table_count
-            table_trials = table_counts
-        return (
-            SECONDS_PER_ROW_COUNT * n * table_counts
-            + SECONDS_PER_TABLE_TRIAL * column_count * table_trials
-            + SECONDS_PER_CELL_PASS
-            * k
-            * (MAX_PASSES_PER_ROUND * rounds / 2 + pair_count + table_count),
-            size_bytes,
-        )
-    return rounds * (
-        1e-4 + SECONDS_PER_CELL_PASS * (passes * k + MAX_PASSES_PER_ROUND * 2 * m)
-    ), size_bytes
+    k = plan_values(plan).get("cells", problem.domain.size if algorithm.enumerates else 0)
+    size_bytes = 8.0 * (MAX_CELL_ARRAYS * k + MAX_ANSWER_ARRAYS * problem.workload.m)
+    return algorithm.run_seconds(problem, plan), size_bytes

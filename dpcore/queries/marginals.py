@@ -247,13 +247,14 @@ class Marginals(Workload):
             node_weights = reduce(
                 np.add, [part for part in (parts.pop(), table_weights) if part is not None]
             )
+            node_block = node_weights.reshape(block_shape[0], 1, block_shape[2])
             parent_weights = parts[parent]
             if parent_weights is None:
-                parent_weights = np.zeros(math.prod(block_shape))
+                parent_weights = np.empty(math.prod(block_shape))
                 parts[parent] = parent_weights
-            parent_weights.reshape(block_shape)[...] += node_weights.reshape(
-                block_shape[0], 1, block_shape[2]
-            )
+                parent_weights.reshape(block_shape)[...] = node_block
+            else:
+                parent_weights.reshape(block_shape)[...] += node_block
         q = parts[0] if parts[0] is not None else np.zeros(self.domain.size)
         all_axes = tuple(range(len(self.domain.shape)))
         return q + w[self.slices[all_axes]] if all_axes in self.slices else q

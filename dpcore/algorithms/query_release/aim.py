@@ -26,6 +26,8 @@ import numpy as np
 from ...core.parameters import parameter_field
 from ...core.types import Array, Rng, by_name
 from ...models.graphical_model import GraphicalModel
+from ...models.grouped_cells import grouped_model
+from ...models.listed_cells import ListedCellsModel
 from ...models.releases import Release, SyntheticRows
 from ...privacy.accounting import (
     ROUNDING_MARGIN,
@@ -52,6 +54,12 @@ from .shared.clique_selection import (
     choose_tree_cell_limit,
     exclusion_penalties,
     expected_abs_noise,
+)
+from .shared.fit_costs import (
+    COUNT_SECONDS_PER_ROW,
+    grouped_refit_seconds,
+    listed_refit_seconds,
+    tree_refit_seconds,
 )
 from .shared.maximum_entropy_fit import staged_fit
 from .shared.model_choice import (
@@ -181,6 +189,25 @@ class AIM(Algorithm):
             if measured.is_small_change(i, previous, D, noise):
                 cost *= 4 if plan.budget.delta > 0 else 2
 
+    def run_seconds(self, problem: QueryRelease, plan: Plan) -> float:
+        """Return the predicted seconds of a run: in every likely round a fit and all scores.
+
+        On a tree the scores are read off rows, of the table and of D.
+        """
+        tables = require_marginals(problem.workload)
+        rounds = LIKELY_ROUNDS_PER_ROOT_COLUMN * math.sqrt(len(queried_columns(tables)))
+        candidates = candidate_tables(tables)
+        if not self._lists_all_cells(problem):
+            row_count = problem.n + _sampled_row_count(problem.n)
+            count_seconds = COUNT_SECONDS_PER_ROW * row_count * len(candidates.tables)
+            refit_seconds = tree_refit_seconds(problem, plan.budget, plan["cells"])
+        else:
+            count_seconds = 0.0
+            refit_seconds = listed_refit_seconds(problem, candidates.m, plan.budget)
+            if problem.start is None and grouped_model(problem.domain, candidates):
+                refit_seconds = grouped_refit_seconds(problem, plan.budget)
+        return min(plan["rounds"], rounds) * (refit_seconds + count_seconds)
+
     def _lists_all_cells(self, problem: QueryRelease) -> bool:
         """Return whether the model lists all cells, so that every table fits it."""
         return lists_all_cells(problem, model_cell_limit(self.cells, is_stepwise=True))
@@ -196,7 +223,12 @@ class _MeasuredCandidates:
         self.candidates = candidate_tables(tables)
         self.sizes = np.array(self.candidates.sizes)
         self.weights = coverage_weights(self.candidates, tables)
-        self.clique_budget = CliqueBudget(self.candidates, max_cells, lists_all=lists_all)
+        full_model = None
+        if lists_all:
+            full_model = ListedCellsModel(problem.domain)
+        if lists_all and problem.start is None:
+            full_model = grouped_model(problem.domain, self.candidates) or full_model
+        self.clique_budget = CliqueBudget(self.candidates, max_cells, full_model)
         self.noisy_tables = NoisyTables(problem.domain)
         self.stage_potentials = {}
         self.one_way_indices = [i for i, S in enumerate(self.candidates.axes) if len(S) == 1]
@@ -254,9 +286,14 @@ def estimate_candidate_answers(D: Release, candidates: Marginals, n: float, rng:
     """
     if not isinstance(D, GraphicalModel):
         return D.answers(candidates)
-    row_count = min(max(SAMPLED_ROWS_PER_ROW * n, MIN_SAMPLED_ROWS), MAX_SAMPLED_ROWS)
+    row_count = _sampled_row_count(n)
     codes = D.sample_codes(int(row_count), rng)
     return SyntheticRows(D.domain, codes, np.ones(len(codes), dtype=int)).answers(candidates)
+
+
+def _sampled_row_count(n: float) -> int:
+    """Return how many rows stand for D on a tree when candidates are weighed."""
+    return int(min(max(SAMPLED_ROWS_PER_ROW * n, MIN_SAMPLED_ROWS), MAX_SAMPLED_ROWS))
 
 
 def candidate_tables(tables: Marginals) -> Marginals:

@@ -29,6 +29,7 @@ import numpy as np
 
 from ...core.parameters import parameter_field
 from ...core.types import Array, Rng, by_name
+from ...models.grouped_cells import GroupedCellsModel, grouped_model
 from ...models.listed_cells import ListedCellsModel
 from ...models.tree_model import JunctionTreeModel
 from ...privacy.accounting import Budget, Plan, PlannedEvent, Setting, gaussian_spend
@@ -45,7 +46,18 @@ from ..noisy_tables import MIN_STDDEV
 from .shared.clique_selection import (
     plan_table_selection,
 )
-from .shared.maximum_entropy_fit import CONVERGED_GRADIENT, fit_stages, staged_fit
+from .shared.fit_costs import (
+    grouped_fit_seconds,
+    likely_tree_cells,
+    listed_fit_seconds,
+    tree_search_seconds,
+)
+from .shared.maximum_entropy_fit import (
+    CONVERGED_GRADIENT,
+    LARGE_MODEL_CELLS,
+    fit_stages,
+    staged_fit,
+)
 from .shared.model_choice import (
     find_public_model,
     model_cell_limit,
@@ -54,11 +66,12 @@ from .shared.tree_measurement import choose_tree_and_measure
 
 # factor on alpha where a tree was chosen: each of its fewer tables carries more information
 CHOSEN_TREE_ALPHA_FACTOR = 0.35
-LARGE_MODEL_CELLS = 300_000
-# gradient at which the fit of a model of more cells than these ends, in standard deviations of the
-# noise: from here on the mean L1 of two wide tables stayed the same to four digits, for 40 % more
-# iterations
+# gradient at which the fit of a model of more than LARGE_MODEL_CELLS ends, in standard deviations of
+# the noise: from here on the mean L1 of two wide tables stayed the same to four digits, for 40 %
+# more iterations
 LARGE_MODEL_CONVERGED_GRADIENT = 0.05
+MAX_LISTING_SLOWDOWN = 1.2  # seconds of a listing beside those of a tree, for which it is taken
+SHORT_LISTING_SECONDS = 0.5  # of a listing that is taken whatever a tree would take
 ALPHA_REASON = "in units of μ·n, so that the prior weighs alike at every ε"
 
 
@@ -103,7 +116,7 @@ class GaussianMaxEnt(Algorithm):
 
         Where tables are chosen, of the planned events of `plan_table_selection`.
         """
-        measured_workload, model = self._workload_and_model(problem)
+        measured_workload, model = self._workload_and_model(problem, budget)
         stages = 2 if model is None else len(fit_stages(measured_workload))
         iteration_limit = Setting(
             "iterations", self.rounds * stages, f"at most {self.rounds} in each of {stages} stages"
@@ -118,12 +131,12 @@ class GaussianMaxEnt(Algorithm):
             tables = require_marginals(problem.workload, "gaussian_maxent")
             charges, choices = plan_table_selection(tables, problem.effective_n, budget, self.cells)
             return Plan(budget, charges, (step_count, iteration_limit, alpha, *choices))
-        rounds = (replace(iteration_limit, name="rounds"),)
-        cells_note = "all there are"
-        if not isinstance(model, ListedCellsModel):
-            rounds = (step_count, iteration_limit)
-            cells_note = "of the tree that holds all measured tables"
-        cells = Setting("cells", model.size, cells_note)
+        rounds = (step_count, iteration_limit)
+        cells = Setting("cells", problem.domain.size, "all there are")
+        if isinstance(model, ListedCellsModel):
+            rounds = (replace(iteration_limit, name="rounds"),)
+        elif not isinstance(model, GroupedCellsModel):
+            cells = Setting("cells", model.size, "of the tree that holds all measured tables")
         spend = gaussian_spend(budget)
         noise = noise_stddev(Answers(measured_workload), spend, problem.effective_n)
         sigma = Setting("sigma", noise, "noise on an answer, bΔ₂/(nμ)")
@@ -146,7 +159,7 @@ class GaussianMaxEnt(Algorithm):
         As measured and published. None where the answers asked follow from others that are measured
         in their place, or some of them only.
         """
-        measured_workload, model = self._workload_and_model(problem)
+        measured_workload, model = self._workload_and_model(problem, plan.budget)
         return (
             plan["sigma"] if model is not None and measured_workload is problem.workload else None
         )
@@ -155,7 +168,7 @@ class GaussianMaxEnt(Algorithm):
         self, problem: QueryRelease, plan: Plan, curator: TableCurator, rng: Rng
     ) -> Iterator[Step]:
         """Yield steps of one iteration of the fit each; the first one uses the whole budget."""
-        measured_workload, model = self._workload_and_model(problem)
+        measured_workload, model = self._workload_and_model(problem, plan.budget)
         is_tree_chosen = model is None
         if model is None:
             tables = require_marginals(problem.workload, "gaussian_maxent")
@@ -170,7 +183,9 @@ class GaussianMaxEnt(Algorithm):
             stddev = np.full(len(m.values), max(m.stddev, MIN_STDDEV))
             noisy_answers = NoisyAnswers(measured_workload, m.values, stddev)
             weight = plan["alpha"] * spend.mu * problem.effective_n
-        is_large = model.size > LARGE_MODEL_CELLS
+        is_grouped = isinstance(model, GroupedCellsModel)
+        cells = problem.domain.size if is_grouped else model.size
+        is_large = cells > LARGE_MODEL_CELLS
         start = problem.log_start
         iterates = staged_fit(
             noisy_answers,
@@ -187,13 +202,57 @@ class GaussianMaxEnt(Algorithm):
         for t, (D, note) in enumerate(released_iterates, start=1):
             yield Step(t, model.release(D), note)
 
+    def run_seconds(self, problem: QueryRelease, plan: Plan) -> float:
+        """Return the predicted seconds of a run: of one fit, or of the search for a tree."""
+        measured_workload, model = self._workload_and_model(problem, plan.budget)
+        if model is None:
+            return tree_search_seconds(
+                problem,
+                len(require_marginals(problem.workload).tables),
+                plan.budget,
+                likely_tree_cells(problem, plan["cells"]),
+            )
+        if not isinstance(model, ListedCellsModel | GroupedCellsModel):
+            return super().run_seconds(problem, plan)
+        return self._listing_seconds(problem, measured_workload, plan.budget, model)
+
+    def _listing_seconds(
+        self,
+        problem: QueryRelease,
+        measured_workload: Workload,
+        budget: Budget,
+        model: JunctionTreeModel,
+    ) -> float:
+        """Return the predicted seconds of a fit to all cells."""
+        max_iterations = self.rounds * len(fit_stages(measured_workload))
+        if isinstance(model, GroupedCellsModel):
+            return grouped_fit_seconds(problem, budget, max_iterations)
+        return listed_fit_seconds(problem, measured_workload.m, budget, max_iterations)
+
     def _workload_and_model(
-        self, problem: QueryRelease
+        self, problem: QueryRelease, budget: Budget
     ) -> tuple[Workload, JunctionTreeModel | None]:
-        """Return the workload to measure, and the model for it; see `find_public_model`."""
+        """Return the workload to measure, and the model for it; see `find_public_model`.
+
+        A listing keeps all tables that are asked, with noise that is known before. It is taken
+        where its predicted time is short, or hardly longer than the choice of a tree.
+        """
         measured_workload = _measured_workload(problem.workload)
         limit = model_cell_limit(self.cells, is_stepwise=False)
-        return measured_workload, find_public_model(problem, measured_workload, limit)
+        model = find_public_model(problem, measured_workload, limit)
+        if not isinstance(model, ListedCellsModel) or problem.start is not None:
+            return measured_workload, model
+        model = grouped_model(problem.domain, measured_workload) or model
+        if self.cells or not isinstance(problem.workload, Marginals):
+            return measured_workload, model
+        max_tree_cells = min(limit, problem.domain.size)
+        tree_seconds = tree_search_seconds(
+            problem, len(problem.workload.tables), budget, max_tree_cells
+        )
+        max_seconds = max(SHORT_LISTING_SECONDS, MAX_LISTING_SLOWDOWN * tree_seconds)
+        if self._listing_seconds(problem, measured_workload, budget, model) > max_seconds:
+            return measured_workload, None
+        return measured_workload, model
 
 
 def first_and_last_of_stages(iterates: Iterator[tuple[Array, str]]) -> Iterator[tuple[Array, str]]:

@@ -133,12 +133,12 @@ def test_a_table_without_room_scores_behind_all_others_whatever_the_records_say(
 
 def test_tables_have_room_while_their_tree_stays_small():
     candidates = candidate_tables(Marginals.all(integer_domain(4, 4, 4, 4), 2))
-    room = CliqueBudget(candidates, 32, lists_all=False)
+    room = CliqueBudget(candidates, 32)
     room.model_holding([(0, 1), (2, 3)])
     assert room.still_fits.tolist() == [
         axes in {(0,), (1,), (2,), (3,), (0, 1), (2, 3)} for axes in candidates.axes
     ]
-    wider = CliqueBudget(candidates, 48, lists_all=False)
+    wider = CliqueBudget(candidates, 48)
     assert wider.model_holding([(0, 1), (2, 3)]).size == 32
     assert wider.still_fits.all(), "a third pair joins two trees to one"
     wider.model_holding([(0, 1), (1, 2), (2, 3)])

@@ -21,7 +21,6 @@ from ....models.junction_tree import (
     JunctionTree,
     build_junction_tree,
 )
-from ....models.listed_cells import ListedCellsModel
 from ....models.tree_model import JunctionTreeModel
 from ....privacy.accounting import (
     Budget,
@@ -97,22 +96,24 @@ def column_pairs_in_tables(tables: Marginals) -> Marginals:
 class CliqueBudget:
     """The model of the tables measured so far, and the candidates that still fit beside them.
 
-    Any, where all cells are listed. Else those that leave the junction tree over all measured
-    tables with at most `max_cells` cells; what had no room once
-    never gets any. By public sizes and by which tables were measured, which a plan or a released
-    choice decides.
+    Any, where `full_model` holds all cells. Else those that leave the junction tree over all
+    measured tables with at most `max_cells` cells; what had no room once never gets any. By public
+    sizes and by which tables were measured, which a plan or a released choice decides.
     """
 
-    def __init__(self, candidates: Marginals, max_cells: int, *, lists_all: bool) -> None:
+    def __init__(
+        self, candidates: Marginals, max_cells: int, full_model: JunctionTreeModel | None = None
+    ) -> None:
         self.domain = candidates.domain
         self.candidates = candidates
         self.most = max_cells
         self.still_fits = np.ones(len(candidates.tables), dtype=bool)
-        self._model: JunctionTreeModel | None = ListedCellsModel(self.domain) if lists_all else None
+        self._holds_all = full_model is not None
+        self._model = full_model
 
     def model_holding(self, measured_axes: Iterable[Axes]) -> JunctionTreeModel:
         """Return the model that holds the measured tables, each of which was checked to fit."""
-        if isinstance(self._model, ListedCellsModel):
+        if self._model is not None and self._holds_all:
             return self._model
         required_axes = [*measured_axes, *self.domain.allowed_tables]
         junction = build_junction_tree(self.domain.shape, required_axes)

@@ -23,6 +23,7 @@ MIN_SIGNAL_SHARE = 0.02  # least weight of a table that seems to be noise alone
 StagePotentials = dict[tuple[int, Axes], Array]  # potentials by stage and table, to go on from
 # gradient, in standard deviations of the noise, below which a fit is at its optimum
 CONVERGED_GRADIENT = 1e-3
+LARGE_MODEL_CELLS = 300_000  # cells of a model from which a fit may end a little earlier
 
 
 def fit_stages(workload: Workload) -> list[Workload]:
@@ -171,7 +172,8 @@ def fit_maximum_entropy(
     scaled_answers = noisy_answers.values / noisy_answers.stddev
 
     def evaluate(phi: Array) -> tuple[float, Array, Array, Array]:
-        theta = reader.adjoint(phi / noisy_answers.stddev) / -prior_weight
+        theta = reader.adjoint(phi / noisy_answers.stddev)
+        theta /= -prior_weight
         theta += base_potentials
         log_z, D = model.normalise(theta)
         value = float(prior_weight * log_z + _dot(phi, phi / 2 + scaled_answers))
