@@ -282,7 +282,7 @@ class Domain:
 
     def encode_cells(self, frame: pd.DataFrame) -> Array:
         """Return the codes (n, d) of the table's rows, in their order; see `encode`."""
-        return np.column_stack([c.encode(cells) for c, cells in self.cells_by_column(frame)])
+        return np.array([c.encode(cells) for c, cells in self.cells_by_column(frame)]).T
 
     def cells_by_column(self, frame: pd.DataFrame) -> list[tuple[Column, pd.Series]]:
         """Return the domain's columns with the table's raw cells (n,) for each.
@@ -336,7 +336,7 @@ class Domain:
 
     def codes_of_cells(self, cells: Array) -> Array:
         """Return the codes (n, d) of each numbered cell (n,), as `cell_numbers` numbers them."""
-        return np.column_stack(np.unravel_index(cells, self.shape))
+        return np.array(np.unravel_index(cells, self.shape)).T
 
     def decode(self, codes: Array, rng: Rng) -> pd.DataFrame:
         """Return a table for codes (n, d), with numbers drawn evenly in their bins."""
