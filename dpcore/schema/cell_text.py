@@ -142,7 +142,7 @@ def _factorize_categories(codes: Array, categories: pd.Index) -> tuple[Array, li
     if not _come_in_order(codes, len(categories)):
         present = codes >= 0
         codes[present], used = pd.factorize(codes[present])
-        categories = categories[used]
+        categories = categories.take(np.asarray(used))
     are_texts = isinstance(categories.dtype, pd.StringDtype)
     texts = list(map(str.strip if are_texts else text_of_cell, categories.tolist()))
     if len(set(texts)) == len(texts):

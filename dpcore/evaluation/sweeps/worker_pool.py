@@ -30,7 +30,7 @@ from ...core.types import Array, Json, by_name, frozen
 from ...data.sources.parallel_counting import spawn_process
 from ...models.releases import Release, UnbiasedAnswers
 from ...privacy.accounting import Budget
-from ...schema.domain import Rows
+from ...schema.domain import CountedTables, Rows
 from ..purposes import Purposes
 from ..run import Run
 from ..run_summary import RunSummary
@@ -424,6 +424,8 @@ def _run_worker(pipe: Connection) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     warnings.simplefilter("ignore", PrivacyWarning)  # the page shows cautions itself
     limit_process_memory()
+    counted_block = ""  # the one whose tables were counted last: the next run asks for most again
+    counted_tables: CountedTables = {}
     # the server is gone, and nobody listens any more
     with contextlib.suppress(EOFError, BrokenPipeError):
         while True:
@@ -433,18 +435,21 @@ def _run_worker(pipe: Connection) -> None:
             if isinstance(spec, str):  # came too late for the job before
                 continue
             pipe.send(("begun", None))
+            if spec.block.name != counted_block:
+                counted_block = spec.block.name
+                counted_tables = {}
             try:
-                pipe.send((_run_on_shared_block(spec, pipe), ""))
+                pipe.send((_run_on_shared_block(spec, pipe, counted_tables), ""))
             # a bug must end one job with a message, not the server
             except Exception as error:  # noqa: BLE001
                 pipe.send(("failed", user_message(error)))
 
 
-def _run_on_shared_block(spec: JobSpec, pipe: Connection) -> str:
+def _run_on_shared_block(spec: JobSpec, pipe: Connection, counted_tables: CountedTables) -> str:
     """Run a task on a read-only view of its block, which is released afterwards."""
     block = SharedMemory(spec.block.name)
     try:
-        rows = view_rows(spec.block, block, spec.problem)
+        rows = view_rows(spec.block, block, spec.problem, counted_tables)
         return _run_all_seeds(spec, rows, pipe)
     finally:
         with contextlib.suppress(UnboundLocalError):
