@@ -30,6 +30,7 @@ import numpy as np
 from ...core.parameters import parameter_field
 from ...core.types import Array, Rng, by_name
 from ...models.listed_cells import ListedCellsModel
+from ...models.releases import Release
 from ...models.tree_model import JunctionTreeModel
 from ...privacy.accounting import Budget, Plan, PlannedEvent, Setting, gaussian_spend
 from ...privacy.curators.table_curator import TableCurator
@@ -45,6 +46,7 @@ from ..noisy_tables import MIN_STDDEV
 from .shared.clique_selection import (
     plan_table_selection,
 )
+from .shared.earlier_tree import TreeFit, measure_earlier_tree, provisional_fit
 from .shared.maximum_entropy_fit import CONVERGED_GRADIENT, fit_stages, staged_fit
 from .shared.model_choice import (
     find_public_model,
@@ -172,12 +174,14 @@ class GaussianMaxEnt(Algorithm):
             weight = plan["alpha"] * spend.mu * problem.effective_n
         is_large = model.size > LARGE_MODEL_CELLS
         start = problem.log_start
+        tree_fit = TreeFit(model.junction, {}) if is_tree_chosen else None
         iterates = staged_fit(
             noisy_answers,
             weight,
             self.rounds,
             model,
             start,
+            None if tree_fit is None else tree_fit.potentials,
             weigh_by_signal=not is_tree_chosen,
             converged_gradient=LARGE_MODEL_CONVERGED_GRADIENT if is_large else CONVERGED_GRADIENT,
         )  # type: ignore[arg-type]
@@ -185,7 +189,28 @@ class GaussianMaxEnt(Algorithm):
             iterates if isinstance(model, ListedCellsModel) else first_and_last_of_stages(iterates)
         )
         for t, (D, note) in enumerate(released_iterates, start=1):
-            yield Step(t, model.release(D), note)
+            yield Step(t, model.release(D), note, tree_fit)
+
+    def provisional_release(
+        self, problem: QueryRelease, plan: Plan, curator: TableCurator, earlier: TreeFit
+    ) -> Release | None:
+        """Return a provisional release on an earlier run's tree.
+
+        It is to be shown until this run has ended. None where no tree is chosen, and for a tree of
+        another domain or of more cells.
+        """
+        _, model = self._workload_and_model(problem)
+        junction = earlier.junction
+        is_tree_chosen = model is None
+        if not is_tree_chosen or junction.shape != problem.domain.shape:
+            return None
+        if junction.cells > plan["cells"]:
+            return None
+        tables = require_marginals(problem.workload, "gaussian_maxent")
+        noisy_tables = measure_earlier_tree(tables, problem.effective_n, plan, curator, earlier)
+        tree = JunctionTreeModel(tables.domain, junction)
+        beliefs = provisional_fit(noisy_tables, tree, plan["alpha"], earlier, problem.log_start)
+        return tree.release(beliefs)
 
     def _workload_and_model(
         self, problem: QueryRelease
