@@ -67,7 +67,7 @@ def test_provisional_errors_say_that_they_are_so():
     tester = AppTest.from_function(page_of_a_run).run()
     assert not tester.exception
     texts = [element.value for element in tester.markdown]
-    assert len([text for text in texts if "so far, measured" in text]) == 2
+    assert len([text for text in texts if "so far" in text]) == 2
     (caption,) = [element.value for element in tester.caption]
     assert caption.startswith("So far")
     assert "replaces these numbers" in caption
