@@ -29,12 +29,14 @@ ReleasedT = TypeVar("ReleasedT")
 class Step(Generic[ReleasedT]):
     """One lazy step of a run: its number from 1 on, the released object, and a note.
 
-    The note says in words what the step did.
+    The note says in words what the step did. `tree_fit` is what a provisional fit of a later run
+    may go on from, see `query_release/shared/earlier_tree`; it is complete when the run has ended.
     """
 
     t: int
     release: ReleasedT
     note: str = ""
+    tree_fit: Any = None
 
 
 Steps = Iterator[Step[Release]]

@@ -64,6 +64,7 @@ class Job(Generic[Task, Result]):
     error: str = ""
     results: list[Result] = field(default_factory=list)  # grows while the job runs
     partial_results: list[Any] = field(default_factory=list)  # steps of the result to come
+    provisional_result: Any = None  # about what will come, until it does; None if not known
     total_steps: int = 0  # of the result to come; 0 until they are known
     start_time: float = 0.0  # of time.monotonic, later by each pause; 0 before it began
     pause_time: float = 0.0  # of time.monotonic; 0 unless it is paused
@@ -173,3 +174,4 @@ class Job(Generic[Task, Result]):
         self.key = None
         self.results = []
         self.partial_results = []
+        self.provisional_result = None

@@ -9,6 +9,8 @@ from itertools import chain
 from typing import Any, BinaryIO, NoReturn
 
 import pandas as pd
+import pyarrow as pa
+from pyarrow import csv
 
 from ..core.errors import InputError
 from ..core.types import Json, Texts, frozen
@@ -28,6 +30,7 @@ MAX_FILLED_CELLS = (
 )
 MAX_HEADER_CHARS = 1_000_000  # characters in which a file's header ends
 READ_SIZE = 1 << 24  # bytes, or characters, of a file that are read at once
+ARROW_BLOCK_SIZE = 1 << 22  # bytes that Arrow reads at once, which hold a whole line
 BATCH_ROWS = 1 << 17  # that are read at once where a row may have several lines
 MAX_LINE_CHARS = 1 << 28  # characters of a line
 UTF_16_MARKS = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
@@ -115,14 +118,44 @@ class TextRows:
                 text = re.sub(r"\n\n+", "\n", text).lstrip("\n")
                 lines = text.count("\n")
             self._check_filled(lines, len(text))
-            try:
-                frame = _parse_csv(f"{self.header}\n{text}", self.format).iloc[1:]
-            except (pd.errors.ParserError, ValueError):
-                frame = None
+            frame = self._parse_plain_lines(text)
+            if frame is None or len(frame) != lines:
+                frame = self._parse_lines(text)
             if frame is None or len(frame) != lines:
                 self._raise_bad_line(piece, line_number)
-            yield frame.reset_index(drop=True)
+            yield frame
             line_number += line_count
+
+    def _parse_plain_lines(self, text: str) -> pd.DataFrame | None:
+        """Return the rows of whole lines without a quote, each as long as the header.
+
+        None for any other text. Pandas reads the same of these, in several times as long.
+        """
+        is_plain = '"' not in text and not text.startswith("\ufeff")
+        if not is_plain or len(self.names) < 2 or self.format.spaces == SPACES_AFTER_DELIMITER:
+            return None
+        names = [str(i) for i in range(len(self.names))]
+        text_type = pa.large_string()
+        try:
+            table = csv.read_csv(
+                pa.BufferReader(text.encode()),
+                csv.ReadOptions(column_names=names, block_size=ARROW_BLOCK_SIZE),
+                csv.ParseOptions(
+                    delimiter=self.format.delimiter, quote_char=False, ignore_empty_lines=False
+                ),
+                csv.ConvertOptions(column_types=dict.fromkeys(names, text_type), null_values=[]),
+            )
+        except (pa.ArrowException, ValueError):
+            return None
+        return table.to_pandas()
+
+    def _parse_lines(self, text: str) -> pd.DataFrame | None:
+        """Return the rows of whole lines, None if pandas refuses one of them."""
+        try:
+            frame = _parse_csv(f"{self.header}\n{text}", self.format).iloc[1:]
+        except (pd.errors.ParserError, ValueError):
+            return None
+        return frame.reset_index(drop=True)
 
     def _rows_by_quotes(self) -> Iterator[pd.DataFrame]:
         """Yield the rows of all pieces, where quotes decide where a row ends."""

@@ -14,8 +14,9 @@ import pandas as pd
 
 from ..accuracy.meaning_of_epsilon import Promise
 from ..accuracy.usefulness import all_queries_count_rows
-from ..algorithms import registered_name
+from ..algorithms import GaussianMaxEnt, registered_name
 from ..algorithms.algorithm import Algorithm, Step, make_plan
+from ..algorithms.query_release.shared.earlier_tree import TreeFit
 from ..core.errors import InputError, PrivacyWarning
 from ..core.numbers import check_synthetic_row_count
 from ..core.provenance import Provenance
@@ -109,6 +110,7 @@ class Run:
         self.truth = TRUTH_BY_PROBLEM[type(problem)](problem, rows, population)
         self.convergence: list[ConvergencePoint] = []
         self.release: Release | None = None
+        self.tree_fit: TreeFit | None = None  # of a tree that was chosen, once the run has ended
         self.path: list[Release] = []
         self._keep_path = path
         self._stop = stop
@@ -181,6 +183,7 @@ class Run:
         ):
             seconds += time.perf_counter() - start
             self.release = step.release
+            self.tree_fit = step.tree_fit
             if self._keep_path:
                 self.path.append(step.release)
             self.stopped = self._stop()
@@ -222,6 +225,27 @@ class Run:
         point = ConvergencePoint(step.t, self.spent, empirical, population, seconds, note)
         self.convergence.append(point)
         return point
+
+    def provisional_errors(self, rows: Countable, earlier: TreeFit) -> ReleaseErrors | None:
+        """Return about what the run will find, on the tree of an earlier run; None without one.
+
+        A private peek for a page on which somebody moves ε: it is no part of the run, which neither
+        knows of it nor depends on it. Its noise is that of this run's plan, from a curator of its
+        own.
+
+        Args:
+            rows: The real rows of the run.
+            earlier: What a run of the same problem found at another budget; of noisy answers alone.
+
+        """
+        if not isinstance(self.algorithm, GaussianMaxEnt):
+            return None
+        noise_rng, _, _ = seeded_generators(self.seed)
+        curator: Any = make_curator(self.problem, rows, self.plan, noise_rng)
+        release = self.algorithm.provisional_release(self.problem, self.plan, curator, earlier)
+        if release is None:
+            return None
+        return self.truth.errors_vs_sample_and_population(release)[0]
 
     def summarise(self) -> RunSummary:
         """Return what the run showed; it has made one step at least."""

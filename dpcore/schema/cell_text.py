@@ -38,6 +38,7 @@ TIME_ERRORS = NotImplementedError, ValueError, OverflowError
 # floats between which Arrow and Python write the same digits
 MIN_ARROW_FLOAT = 1e-4
 MAX_ARROW_FLOAT = 1e10
+CODES_PER_BLOCK = 1 << 14  # that are looked at together
 
 
 class NumberText(str):
@@ -88,9 +89,11 @@ def factorize_texts(cells: pd.Series) -> tuple[Array, list[str]]:
     """Return each raw cell's index (n,) among the distinct texts, and these texts (r,).
 
     The index is −1 for a missing value. Every distinct value is looked at once; a text of a number
-    and a text that is equal to it stay separate.
+    and a text that is equal to it stay separate. Of categories no row is looked at, but its code.
     """
     dtype_kind = cells.dtype.kind
+    if isinstance(cells.dtype, pd.CategoricalDtype):
+        return _factorize_categories(cells.cat.codes.to_numpy(), cells.dtype.categories)
     if isinstance(cells.dtype, pd.StringDtype) or dtype_kind in "iufbM":
         codes, values = pd.factorize(cells, use_na_sentinel=True)
         if dtype_kind in "iu":  # whose texts every reading takes alike
@@ -110,6 +113,57 @@ def factorize_texts(cells: pd.Series) -> tuple[Array, list[str]]:
         for text in texts
     ]
     return np.array(codes, dtype=np.int64), [text for _, text in code_of_text]
+
+
+def factorize_frame(frame: pd.DataFrame) -> pd.DataFrame:
+    """Return a table with each column of texts as categories, in the order in which they come.
+
+    What is read of it later, however often, looks at each distinct text, and at no row's text
+    again. Columns of any other kind stay as they are.
+    """
+    columns = {i: _as_categories(pd.Series(frame.iloc[:, i])) for i in range(len(frame.columns))}
+    return pd.DataFrame(columns, index=frame.index).set_axis(frame.columns, axis=1)
+
+
+def _as_categories(cells: pd.Series) -> pd.Series:
+    """Return a column of texts as categories, and any other one as it is."""
+    if not isinstance(cells.dtype, pd.StringDtype):
+        return cells
+    codes, texts = pd.factorize(cells, use_na_sentinel=True)
+    return pd.Series(pd.Categorical.from_codes(codes, texts, validate=False), index=cells.index)
+
+
+def _factorize_categories(codes: Array, categories: pd.Index) -> tuple[Array, list[str]]:
+    """Return what `factorize_texts` does, of the codes (n,) of categories, −1 if missing.
+
+    Categories without a row are none of the texts, and those of one text are one.
+    """
+    codes = codes.astype(np.intp)
+    if not _come_in_order(codes, len(categories)):
+        present = codes >= 0
+        codes[present], used = pd.factorize(codes[present])
+        categories = categories.take(np.asarray(used))
+    are_texts = isinstance(categories.dtype, pd.StringDtype)
+    texts = list(map(str.strip if are_texts else text_of_cell, categories.tolist()))
+    if len(set(texts)) == len(texts):
+        return codes, texts
+    code_of_text: dict[tuple[type, str], int] = {}
+    merged = [code_of_text.setdefault((type(text), text), len(code_of_text)) for text in texts]
+    return np.array([*merged, -1])[codes], [text for _, text in code_of_text]
+
+
+def _come_in_order(codes: Array, category_count: int) -> bool:
+    """Return whether all categories occur, each after the one before it has occurred."""
+    last = -1
+    for start in range(0, len(codes), CODES_PER_BLOCK):
+        block = np.append(last, codes[start : start + CODES_PER_BLOCK])
+        largest_so_far = np.maximum.accumulate(block)
+        if (np.diff(largest_so_far) > 1).any():
+            return False
+        last = int(largest_so_far[-1])
+        if last == category_count - 1:  # as mostly after a few rows
+            return True
+    return last == category_count - 1
 
 
 def count_texts(cells: pd.Series) -> tuple[list[str], Array]:

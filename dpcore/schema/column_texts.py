@@ -6,7 +6,8 @@ alone.
 
 import math
 import re
-from collections.abc import Iterable
+from collections import Counter
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from functools import cached_property
 
@@ -36,6 +37,19 @@ DATE_KINDS = {order: 3 + i for i, order in enumerate(DATE_ORDERS)}
 DECIMAL_COMMA_KIND = 7
 KIND_COUNT = 8
 DECIMAL_COMMA_PATTERN = re.compile(r"[-+]?[0-9]+,[0-9]+")
+ZERO_BY_DIGIT = str.maketrans("123456789", "000000000")
+
+
+def text_shapes(texts: Sequence[str]) -> list[str]:
+    """Return each text with all of its digits 1 to 9 as zeros.
+
+    A million numbers have a few shapes, which are looked at in their place: whatever depends on
+    where a text has digits, and not on which, is the same for its shape.
+    """
+    joined = "\n".join(texts)
+    if joined.count("\n") == len(texts) - 1:
+        return joined.translate(ZERO_BY_DIGIT).split("\n")
+    return [text.translate(ZERO_BY_DIGIT) for text in texts]
 
 
 @frozen
@@ -83,6 +97,8 @@ class ColumnTexts:
 
         Each text occurs once.
         """
+        if MISSING_TEXTS.isdisjoint(self.texts) and len(set(self.texts)) == len(self.texts):
+            return self
         text_counts = {
             text: count
             for text, count in self._count_by_name(self.texts).items()
@@ -91,6 +107,11 @@ class ColumnTexts:
         counts = np.fromiter(text_counts.values(), int, len(text_counts))
         empty_count = self.n - int(counts.sum())
         return replace(self, texts=tuple(text_counts), counts=counts, empty_count=empty_count)
+
+    @cached_property
+    def shape_counts(self) -> Counter[str]:
+        """The number of texts of each shape, see `text_shapes`."""
+        return Counter(text_shapes(self.texts))
 
     def without_units(self, form: DateForm | NumberForm | None) -> "ColumnTexts":
         """Return the texts without the unit of the column's form, of which some may be equal."""

@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
+from dataclasses import field, replace
 from functools import cached_property
 from typing import Any, Self
 
@@ -24,6 +24,9 @@ from .constraints import (
     rows_out_of_order,
 )
 from .text_format import DEFAULT_TEXT_FORMAT, TextFormat
+
+MAX_KEPT_CELLS = 4_000_000  # of all tables that rows keep the counts of
+CountedTables = dict[tuple[Axes, Shape], Array]
 
 
 def sum_to_axes(table: Array, axes: Sequence[int], target_axes: Sequence[int]) -> Array:
@@ -75,7 +78,9 @@ class Countable:
 class Rows(Countable):
     """The encoded rows of a table, grouped: distinct `values` (r, d) and counts `weights` (r,).
 
-    n = Σ weights, or where everyone counts once, Σ weights / `votes_per_unit`.
+    n = Σ weights, or where everyone counts once, Σ weights / `votes_per_unit`. A table is counted
+    once and kept, up to MAX_KEPT_CELLS of all: a run asks for the same pairs again and again, and
+    the next run, with another ε, for most of them too. What is kept stays with the rows.
 
     >>> domain = domain_from_json({"a": 2, "b": 3})
     >>> rows = domain.encode(pd.DataFrame({"a": [0, 0, 1], "b": [2, 2, 1]}))
@@ -87,6 +92,8 @@ class Rows(Countable):
     weights: Array
     undivided: bool = False
     votes_per_unit: int = 1
+    # by columns and their sizes; of these values and weights alone
+    counted_tables: CountedTables = field(default_factory=dict, repr=False)
 
     @property
     def n(self) -> int:
@@ -96,10 +103,18 @@ class Rows(Countable):
     def count(self, axes: Sequence[int], shape: Sequence[int]) -> Array:
         """Return the number of votes in each cell (size,) of the table on these columns.
 
-        `shape` are the sizes of the columns.
+        `shape` are the sizes of the columns. The counts cannot be changed.
         """
-        index = np.ravel_multi_index(tuple(self.values[:, a] for a in axes), tuple(shape))
-        return np.bincount(index, self.weights, minlength=math.prod(shape))
+        key = (tuple(axes), tuple(shape))
+        table = self.counted_tables.get(key)
+        if table is None:
+            index = np.ravel_multi_index(tuple(self.values[:, a] for a in axes), tuple(shape))
+            table = np.bincount(index, self.weights, minlength=math.prod(shape))
+            table.flags.writeable = False
+            kept_cells = sum(kept.size for kept in self.counted_tables.values())
+            if kept_cells + table.size <= MAX_KEPT_CELLS:
+                self.counted_tables[key] = table
+        return table
 
 
 @value_object
@@ -282,7 +297,7 @@ class Domain:
 
     def encode_cells(self, frame: pd.DataFrame) -> Array:
         """Return the codes (n, d) of the table's rows, in their order; see `encode`."""
-        return np.column_stack([c.encode(cells) for c, cells in self.cells_by_column(frame)])
+        return np.array([c.encode(cells) for c, cells in self.cells_by_column(frame)]).T
 
     def cells_by_column(self, frame: pd.DataFrame) -> list[tuple[Column, pd.Series]]:
         """Return the domain's columns with the table's raw cells (n,) for each.
@@ -336,7 +351,7 @@ class Domain:
 
     def codes_of_cells(self, cells: Array) -> Array:
         """Return the codes (n, d) of each numbered cell (n,), as `cell_numbers` numbers them."""
-        return np.column_stack(np.unravel_index(cells, self.shape))
+        return np.array(np.unravel_index(cells, self.shape)).T
 
     def decode(self, codes: Array, rng: Rng) -> pd.DataFrame:
         """Return a table for codes (n, d), with numbers drawn evenly in their bins."""

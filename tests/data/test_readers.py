@@ -21,6 +21,7 @@ from dpcore.core.errors import describe_error_location
 from dpcore.data import excel, text_file
 from dpcore.data import readers as tables
 from dpcore.data.readers import read_matrix
+from dpcore.data.text_file import TextRows
 from dpcore.schema.cell_text import factorize_texts
 from dpcore.schema.text_format import TextFormat
 from tests.small_problems import expect_error, integer, parametrize, seeded
@@ -515,3 +516,39 @@ def test_a_long_reading_says_how_far_it_is_and_can_be_ended(tmp_path, monkeypatc
 
     with expect_error("not readable"):
         tables.load_table(path, progress=ended)
+
+
+@settings(max_examples=300)
+@given(
+    st.integers(1, 3),
+    st.sampled_from(",;\t|"),
+    st.lists(
+        st.lists(st.text("aß1 \t'\\#\"\r\n\x0b\x1a\x85\u2028\ufeff\x00", max_size=3)), max_size=6
+    ),
+)
+def test_plain_lines_are_read_as_pandas_reads_them(width, delimiter, lines):
+    header = delimiter.join(f"c{i}" for i in range(width))
+    text = "\n".join([header, *map(delimiter.join, lines)])
+    read = []
+    for parse in (TextRows._parse_plain_lines, lambda _self, _text: None):
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(TextRows, "_parse_plain_lines", parse)
+            try:
+                rows = TextRows.from_file(
+                    io.BytesIO(text.encode()), TextFormat(delimiter=delimiter), ".csv"
+                )
+                read.append(pd.concat(rows, ignore_index=True) if lines else None)
+            except (InputError, ValueError) as error:
+                read.append(str(error))
+    if isinstance(read[1], pd.DataFrame):
+        pd.testing.assert_frame_equal(*read)
+    else:
+        assert read[0] == read[1]
+
+
+def test_lines_without_quotes_are_read_by_arrow(monkeypatch):
+    monkeypatch.setattr(text_file, "_parse_csv", None)  # which no such line needs
+    rows = TextRows(("a", "b"), TextFormat(delimiter=","), "a,b", iter(["1,x\n,é\n"]), 2)
+    (frame,) = rows
+    assert frame.to_dict("list") == {"a": ["1", ""], "b": ["x", "é"]}
+    assert {dtype.name for dtype in frame.dtypes} == {"str"}

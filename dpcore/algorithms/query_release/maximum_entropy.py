@@ -31,6 +31,7 @@ from ...core.parameters import parameter_field
 from ...core.types import Array, Rng, by_name
 from ...models.grouped_cells import GroupedCellsModel, grouped_model
 from ...models.listed_cells import ListedCellsModel
+from ...models.releases import Release
 from ...models.tree_model import JunctionTreeModel
 from ...privacy.accounting import Budget, Plan, PlannedEvent, Setting, gaussian_spend
 from ...privacy.curators.table_curator import TableCurator
@@ -46,6 +47,7 @@ from ..noisy_tables import MIN_STDDEV
 from .shared.clique_selection import (
     plan_table_selection,
 )
+from .shared.earlier_tree import TreeFit, measure_earlier_tree, provisional_fit
 from .shared.fit_costs import (
     grouped_fit_seconds,
     likely_tree_cells,
@@ -66,9 +68,9 @@ from .shared.tree_measurement import choose_tree_and_measure
 
 # factor on alpha where a tree was chosen: each of its fewer tables carries more information
 CHOSEN_TREE_ALPHA_FACTOR = 0.35
-# gradient at which the fit of a model of more than LARGE_MODEL_CELLS ends, in standard deviations of
-# the noise: from here on the mean L1 of two wide tables stayed the same to four digits, for 40 %
-# more iterations
+# gradient, in standard deviations of the noise, at which the fit of a model of more than
+# LARGE_MODEL_CELLS ends: from here on the mean L1 of two wide tables stayed the same to four
+# digits, for 40 % more iterations
 LARGE_MODEL_CONVERGED_GRADIENT = 0.05
 MAX_LISTING_SLOWDOWN = 1.2  # seconds of a listing beside those of a tree, for which it is taken
 SHORT_LISTING_SECONDS = 0.5  # of a listing that is taken whatever a tree would take
@@ -187,12 +189,14 @@ class GaussianMaxEnt(Algorithm):
         cells = problem.domain.size if is_grouped else model.size
         is_large = cells > LARGE_MODEL_CELLS
         start = problem.log_start
+        tree_fit = TreeFit(model.junction, {}) if is_tree_chosen else None
         iterates = staged_fit(
             noisy_answers,
             weight,
             self.rounds,
             model,
             start,
+            None if tree_fit is None else tree_fit.potentials,
             weigh_by_signal=not is_tree_chosen,
             converged_gradient=LARGE_MODEL_CONVERGED_GRADIENT if is_large else CONVERGED_GRADIENT,
         )  # type: ignore[arg-type]
@@ -200,7 +204,28 @@ class GaussianMaxEnt(Algorithm):
             iterates if isinstance(model, ListedCellsModel) else first_and_last_of_stages(iterates)
         )
         for t, (D, note) in enumerate(released_iterates, start=1):
-            yield Step(t, model.release(D), note)
+            yield Step(t, model.release(D), note, tree_fit)
+
+    def provisional_release(
+        self, problem: QueryRelease, plan: Plan, curator: TableCurator, earlier: TreeFit
+    ) -> Release | None:
+        """Return a provisional release on an earlier run's tree.
+
+        It is to be shown until this run has ended. None where no tree is chosen, and for a tree of
+        another domain or of more cells.
+        """
+        _, model = self._workload_and_model(problem, plan.budget)
+        junction = earlier.junction
+        is_tree_chosen = model is None
+        if not is_tree_chosen or junction.shape != problem.domain.shape:
+            return None
+        if junction.cells > plan["cells"]:
+            return None
+        tables = require_marginals(problem.workload, "gaussian_maxent")
+        noisy_tables = measure_earlier_tree(tables, problem.effective_n, plan, curator, earlier)
+        tree = JunctionTreeModel(tables.domain, junction)
+        beliefs = provisional_fit(noisy_tables, tree, plan["alpha"], earlier, problem.log_start)
+        return tree.release(beliefs)
 
     def run_seconds(self, problem: QueryRelease, plan: Plan) -> float:
         """Return the predicted seconds of a run: of one fit, or of the search for a tree."""

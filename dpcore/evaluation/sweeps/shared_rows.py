@@ -8,7 +8,7 @@ import numpy as np
 
 from ...core.types import Array, Axes, value_object
 from ...data.sources.gathered_counts import GatheredCounts
-from ...schema.domain import Countable, Rows
+from ...schema.domain import Countable, CountedTables, Rows
 
 
 @value_object
@@ -35,7 +35,7 @@ class SharedRows:
     def __init__(self, rows: Countable) -> None:
         array = _pack_rows(rows)
         self._memory = SharedMemory(create=True, size=max(8, array.nbytes))
-        np.ndarray(array.shape, array.dtype, self._memory.buf)[...] = array
+        np.ndarray(array.shape, array.dtype, self._memory.buf, order="F")[...] = array
         tables = tuple(rows.tables) if isinstance(rows, GatheredCounts) else ()
         # points have no votes
         self.block = SharedBlock(
@@ -52,15 +52,26 @@ class SharedRows:
             self._memory.unlink()
 
 
-def view_rows(block: SharedBlock, memory: SharedMemory, problem: Any) -> Countable:
+def view_rows(
+    block: SharedBlock,
+    memory: SharedMemory,
+    problem: Any,
+    counted_tables: CountedTables | None = None,
+) -> Countable:
     """Return the rows of a problem that `SharedRows` put into memory, as a view that cannot change.
 
-    Counts lack their source, whose file only the parent reads.
+    A column's codes lie side by side, see `Domain.encode`. Counts lack their source, whose file
+    only the parent reads. `counted_tables` are those of an earlier view of the same block.
     """
-    array = np.ndarray(block.shape, block.dtype, memory.buf)
+    array = np.ndarray(block.shape, block.dtype, memory.buf, order="F")
     array.flags.writeable = False
     if not block.table_axes:
-        return Rows(array[:, :-1], array[:, -1], votes_per_unit=block.votes_per_unit)
+        return Rows(
+            array[:, :-1],
+            array[:, -1],
+            votes_per_unit=block.votes_per_unit,
+            counted_tables={} if counted_tables is None else counted_tables,
+        )
     domain = problem.domain
     ends = np.cumsum([domain.table_size(axes) for axes in block.table_axes])
     return GatheredCounts(

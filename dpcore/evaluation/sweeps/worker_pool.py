@@ -22,6 +22,7 @@ from typing import Any
 from ...accuracy.intervals.unbiased_tables import unbiased_tables
 from ...accuracy.promise_with_schema import promise_of_split
 from ...algorithms import Algorithm
+from ...algorithms.query_release.shared.earlier_tree import TreeFit
 from ...algorithms.schema_measurement.split_budget import SplitBudget, fit_split
 from ...core.errors import PrivacyWarning, user_message
 from ...core.job import Job, JobState
@@ -30,7 +31,7 @@ from ...core.types import Array, Json, by_name, frozen
 from ...data.sources.parallel_counting import spawn_process
 from ...models.releases import Release, UnbiasedAnswers
 from ...privacy.accounting import Budget
-from ...schema.domain import Rows
+from ...schema.domain import CountedTables, Rows
 from ..purposes import Purposes
 from ..run import Run
 from ..run_summary import RunSummary
@@ -56,7 +57,8 @@ class JobSpec:
     say without bias comes back too, for intervals. With `split` the first part of the budget is for
     the schema, and the algorithm has the second. `purposes` makes of the rows what is asked of a
     release: `problem` is of those that it does not hold out, and the summary has the scores of each
-    purpose.
+    purpose. With `returns_tree_fit`, what a provisional fit of the next run may go on from comes
+    back, too; with what an `earlier` run left so, provisional errors of the first run come before.
     """
 
     algorithm: Algorithm
@@ -70,6 +72,8 @@ class JobSpec:
     bounded: bool = False
     split: SplitBudget | None = None
     purposes: Callable[[Rows], Purposes] | None = None
+    returns_tree_fit: bool = False
+    earlier: TreeFit | None = None
 
 
 @frozen
@@ -77,13 +81,14 @@ class RunResult:
     """One finished (or cancelled) run: its summary and its last release.
 
     `path`: what every step released, where the task asks for it; `unbiased_answers`: what noisy
-    tables say, likewise.
+    tables say, likewise; `tree_fit`: what a provisional fit of the next run may go on from.
     """
 
     summary: RunSummary
     release: Release
     path: list[Release] = field(default_factory=list)
     unbiased_answers: UnbiasedAnswers | None = None
+    tree_fit: TreeFit | None = None
 
 
 RunJob = Job[JobSpec, RunResult]
@@ -387,6 +392,8 @@ def _follow_job(turn: Turn, is_turn_wanted: Callable[[], bool]) -> bool:
             deadline = math.inf
         elif kind == "records":
             job.partial_results = [*job.partial_results, *content]
+        elif kind == "provisional":
+            job.provisional_result = content
         elif kind == "rounds":
             job.total_steps = content
             job.partial_results = []
@@ -424,6 +431,8 @@ def _run_worker(pipe: Connection) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     warnings.simplefilter("ignore", PrivacyWarning)  # the page shows cautions itself
     limit_process_memory()
+    counted_block = ""  # the one whose tables were counted last: the next run asks for most again
+    counted_tables: CountedTables = {}
     # the server is gone, and nobody listens any more
     with contextlib.suppress(EOFError, BrokenPipeError):
         while True:
@@ -433,18 +442,21 @@ def _run_worker(pipe: Connection) -> None:
             if isinstance(spec, str):  # came too late for the job before
                 continue
             pipe.send(("begun", None))
+            if spec.block.name != counted_block:
+                counted_block = spec.block.name
+                counted_tables = {}
             try:
-                pipe.send((_run_on_shared_block(spec, pipe), ""))
+                pipe.send((_run_on_shared_block(spec, pipe, counted_tables), ""))
             # a bug must end one job with a message, not the server
             except Exception as error:  # noqa: BLE001
                 pipe.send(("failed", user_message(error)))
 
 
-def _run_on_shared_block(spec: JobSpec, pipe: Connection) -> str:
+def _run_on_shared_block(spec: JobSpec, pipe: Connection, counted_tables: CountedTables) -> str:
     """Run a task on a read-only view of its block, which is released afterwards."""
     block = SharedMemory(spec.block.name)
     try:
-        rows = view_rows(spec.block, block, spec.problem)
+        rows = view_rows(spec.block, block, spec.problem, counted_tables)
         return _run_all_seeds(spec, rows, pipe)
     finally:
         with contextlib.suppress(UnboundLocalError):
@@ -462,6 +474,8 @@ def _run_all_seeds(spec: JobSpec, rows: Any, pipe: Connection) -> str:
     for seed in spec.seeds:
         run = Run(spec.algorithm, spec.problem, rows, spec.budget, seed=seed, **run_options)
         pipe.send(("rounds", run.plan["rounds"]))
+        if spec.earlier is not None and seed == spec.seeds[0]:
+            pipe.send(("provisional", run.provisional_errors(rows, spec.earlier)))
         _send_points(run, pipe)
         if run.release is not None:
             try:
@@ -543,4 +557,5 @@ def _run_result(
         summary = run.summarise()
     else:
         summary = purposes.summarise(run, is_cancelled.raise_if_cancelled)
-    return RunResult(summary, release, run.path, unbiased_answers)
+    tree_fit = run.tree_fit if spec.returns_tree_fit and not run.stopped else None
+    return RunResult(summary, release, run.path, unbiased_answers, tree_fit)

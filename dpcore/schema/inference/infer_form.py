@@ -10,6 +10,9 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+import numpy as np
+import pandas as pd
+
 from ...core.errors import InputError
 from ...core.types import Texts
 from ..amount_texts import AMOUNT_WITH_COMMA, has_limit_sign
@@ -21,7 +24,7 @@ from ..column_readings import (
     parse_cell_number,
     whole_date_of_reading,
 )
-from ..column_texts import ColumnTexts
+from ..column_texts import ColumnTexts, text_shapes
 from ..date_texts import (
     EIGHT_DIGITS_PATTERN,
     MONTH_BY_WORD,
@@ -65,7 +68,6 @@ PADDED_LETTERS = (("DD", "D"), ("MM", "M"), ("hh", "h"))
 NUMBER_PATTERN = re.compile(
     rf"(?P<before>[^0-9]*)(?P<body>[0-9](?:[0-9.,'{SPACES}]*[0-9])?)(?P<after>[^0-9]*)", re.ASCII
 )
-ZERO_BY_DIGIT = str.maketrans("123456789", "000000000")
 CURRENCY_WORDS = frozenset(_CURRENCY_LIST.split())
 UNIT_WORDS = frozenset(_UNIT_LIST.split())
 MIN_NUMBERS_OF_OTHER_UNIT = 10  # different numbers beside a unit that is not listed
@@ -193,10 +195,9 @@ def infer_number_form(column_texts: ColumnTexts) -> str:
     beside: dict[bool, Counter] = {False: Counter(), True: Counter()}
     thousands_signs: Counter = Counter()
     decimal_counts = set()
-    count_by_shape: Counter = Counter()
-    for text, count in zip(column_texts.texts, column_texts.counts.tolist(), strict=True):
-        count_by_shape[_shape_of(text)] += count
-    for shape, count in count_by_shape.items():
+    shape_numbers, shapes = pd.factorize(np.array(text_shapes(column_texts.texts), dtype=object))
+    shape_rows = np.bincount(shape_numbers, column_texts.counts, len(shapes)).astype(int)
+    for shape, count in zip(shapes.tolist(), shape_rows.tolist(), strict=True):
         match = None if has_limit_sign(shape) else NUMBER_PATTERN.fullmatch(shape)
         if not match:
             continue
@@ -216,15 +217,6 @@ def infer_number_form(column_texts: ColumnTexts) -> str:
     decimals = decimal_sign + "0" * least + "#" * (most - least) if most else ""
     form = f"{before}1{thousands_sign}000{decimals}{after}"
     return form if form != "1000" and _is_number_form(form) else ""
-
-
-def _shape_of(text: str) -> str:
-    """Return a text with all of its digits as zeros.
-
-    It matches NUMBER_PATTERN and has a limit's sign where the text does. A million numbers have a
-    few shapes, which are looked at in their place.
-    """
-    return text.translate(ZERO_BY_DIGIT)
 
 
 def _signs_beside_digits(positive: Counter, negative: Counter) -> tuple[str, str]:
@@ -248,7 +240,7 @@ def find_unit(texts: Sequence[str]) -> str:
 
     A unit is a known one, or a word after many different numbers; before them it is a currency.
     """
-    matches = [NUMBER_PATTERN.fullmatch(shape) for shape in set(map(_shape_of, texts))]
+    matches = [NUMBER_PATTERN.fullmatch(shape) for shape in set(text_shapes(texts))]
     if not matches or not all(matches):
         return ""
     pairs = {

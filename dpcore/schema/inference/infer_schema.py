@@ -123,8 +123,9 @@ def _guess_unordered_column(name: str, cells: pd.Series) -> ColumnGuess:
         return ColumnGuess(name, "categorical", exclusion="empty")
     if counts_rows(name, cells):
         return ColumnGuess(name, "integer", exclusion="row")
-    distinct_texts = {compose_accents(text) for text in column_texts.texts}
-    constant = len(distinct_texts) == 1 and not column_texts.empty_count
+    first_text = compose_accents(column_texts.texts[0])
+    is_one_text = all(compose_accents(text) == first_text for text in column_texts.texts)
+    constant = is_one_text and not column_texts.empty_count
     if name == ROW_NUMBER_NAME and _all_differ(column_texts) and not constant:
         return ColumnGuess(name, "categorical", exclusion="distinct")
     has_days = pd.api.types.infer_dtype(cells, skipna=True) in TYPES_OF_DAYS
@@ -371,7 +372,7 @@ def _has_leading_zeros(column_texts: ColumnTexts) -> bool:
 
     Among words it is a word.
     """
-    if not any(LEADING_ZERO_TEXT.fullmatch(text) for text in column_texts.texts):
+    if not any(map(LEADING_ZERO_TEXT.fullmatch, column_texts.texts)):
         return False
     digits = sum(bool(DIGITS_TEXT.fullmatch(text)) for text in column_texts.texts)
     return digits >= MIN_DIGITS_SHARE * len(column_texts.texts)
@@ -383,7 +384,8 @@ def _parse_as_numbers(column_texts: ColumnTexts) -> NumberTexts | None:
     None if the texts are no numbers, too large to tell apart, or few: beside few numbers a word is
     a category like them.
     """
-    limit_count = sum(map(has_limit_sign, column_texts.texts))
+    shape_counts = column_texts.shape_counts
+    limit_count = sum(count for shape, count in shape_counts.items() if has_limit_sign(shape))
     if limit_count > MAX_LIMIT_SHARE * len(column_texts.texts):
         return None
     digit_texts = _texts_with_digits(column_texts, MIN_INFORMATIVE_ROWS)
@@ -402,8 +404,10 @@ def _read_numbers(column_texts: ColumnTexts, texts: Sequence[str], form: str) ->
     for read in (AS_WRITTEN, *AMOUNT_READINGS):
         numbers = np.array([parse_cell_number(text, read) for text in bare_texts])
         if len(texts) and (np.abs(numbers) <= MAX_NUMBER).all():
-            count_by_text = dict(zip(column_texts.texts, column_texts.counts, strict=True))
-            counts = np.array([count_by_text[text] for text in texts])
+            counts = column_texts.counts
+            if texts is not column_texts.texts:
+                count_by_text = dict(zip(column_texts.texts, counts, strict=True))
+                counts = np.array([count_by_text[text] for text in texts])
             unit_form = infer_form(replace(column_texts, read=read)) if form else ""
             return NumberTexts(read, numbers, counts, False, unit_form or form)
     return None
@@ -411,6 +415,8 @@ def _read_numbers(column_texts: ColumnTexts, texts: Sequence[str], form: str) ->
 
 def _texts_with_digits(column_texts: ColumnTexts, min_count: int) -> list[str]:
     """Return the more than `min_count` texts with a digit if a few others have none; else none."""
+    if all(map(ANY_DIGIT.search, column_texts.shape_counts)):
+        return []
     strays = np.array([ANY_DIGIT.search(text) is None for text in column_texts.texts])
     are_few = (
         0 < strays.sum() <= MAX_STRAY_TEXTS

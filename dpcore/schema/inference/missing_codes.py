@@ -52,7 +52,7 @@ def find_missing_codes(numbers: Array, counts: Array) -> tuple[float, ...]:
 
 
 def _is_code(numbers: Array, codes: frozenset) -> Array:
-    return np.array([number in codes for number in numbers.tolist()], dtype=bool)
+    return np.isin(numbers, list(codes))
 
 
 def _low_codes(numbers: Array, first: int, last: int) -> list[float]:

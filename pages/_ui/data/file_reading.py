@@ -8,6 +8,7 @@ from dpcore.core.job import Job
 from dpcore.core.types import Json
 from dpcore.data.readers import MAX_UPLOADED_CELLS, load_table
 from dpcore.data.readers import LoadedTable as Read
+from dpcore.schema.cell_text import factorize_frame
 from dpcore.schema.inference.proposal import propose_schema
 
 from ..jobs.table_changes import start_table_upload
@@ -74,8 +75,9 @@ def table_from_loaded(
     def report_checked(share: float, text: str) -> None:
         job.report_progress(INSPECTED_SHARE + (1 - INSPECTED_SHARE) * share, text)
 
+    factorized_frame = factorize_frame(loaded_table.frame)
     proposal = propose_schema(
-        loaded_table.frame, stated=loaded_table.stated_columns, progress=report_inspected
+        factorized_frame, stated=loaded_table.stated_columns, progress=report_inspected
     )
     schema: dict[str, Any] = {"columns": proposal.columns, "peeked": True}
     file_format = loaded_table.format.to_json()
@@ -95,6 +97,7 @@ def table_from_loaded(
         stated_format=stated,
         sha256=loaded_table.sha256,
         large_table=large_table,
+        factorized_frame=factorized_frame,
         progress=report_checked,
     )
 

@@ -3,19 +3,24 @@
 import time
 from collections.abc import Hashable
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 import pandas as pd
 import streamlit as st
 
-from dpcore import Budget, Rows
+from dpcore import Budget, QueryRelease, Rows
 from dpcore.algorithms import Algorithm
 from dpcore.core.job import JobState
 from dpcore.core.numbers import unit_noun
 from dpcore.core.provenance import Provenance
+from dpcore.evaluation.experiment import Experiment, QueryTask
+from dpcore.evaluation.release_errors import Errors
 from dpcore.evaluation.sweeps.worker_pool import RunJob, RunResult
+from dpcore.queries.workload import table_columns
+from dpcore.release.tiles import largest_error_tile, measured_error_tile
 
 from ..charts import explore_charts as charts
-from ..components import draw_heading, hide_in_stakeholder_view, inline_container
+from ..components import draw_heading, hide_in_stakeholder_view, inline_container, tile_text
 from ..jobs import JobGroup, PlannedRun, wait_or_draw_progress
 from ..jobs.job_watcher import POLL_SECONDS
 from ..jobs.public_runs import problem_digest
@@ -25,6 +30,10 @@ from .run_settings import RunSettings
 
 # seconds up to which a run is quick: its replays then use all workers, and are drawn together
 MAX_QUICK_SECONDS = 1.0
+SO_FAR_TEXT = (
+    "So far, with the tables that the run before chose. This run still chooses its own; its result "
+    "replaces these numbers."
+)
 
 
 @dataclass(eq=False)
@@ -37,6 +46,8 @@ class RunWithReplays:
 
     group: JobGroup = field(default_factory=lambda: JobGroup(awaits_first_only=True))
     first_run: PlannedRun | None = None
+    # of the last run of a task that ended: its rows, what was asked, and its tree
+    tree_fit: tuple[Rows, QueryTask, Algorithm, Any] | None = None
     replay_seeds: tuple[int, ...] = ()  # of the replays that are not asked for yet
 
     @property
@@ -68,6 +79,29 @@ class RunWithReplays:
         results = self.first_job.results
         return bool(results) and results[0].summary.seconds <= MAX_QUICK_SECONDS
 
+    def keep_tree_fit(self) -> None:
+        """Keep the tree of the run that is shown, if it has ended and has one."""
+        if self.first_run is None or not self.group.jobs or not self.group.requested:
+            return
+        results = self.first_job.results
+        if self.first_job.state != JobState.DONE or not results or results[0].tree_fit is None:
+            return
+        _, experiment, _ = self.group.requested
+        self.tree_fit = (
+            self.first_run.rows,
+            experiment.task,
+            experiment.algorithm,
+            results[0].tree_fit,
+        )
+
+    def tree_fit_of(self, rows: Rows, experiment: Experiment) -> Any:
+        """Return the tree of the last run that differs in budget and seeds alone; None without."""
+        if self.tree_fit is None:
+            return None
+        kept_rows, task, algorithm, tree_fit = self.tree_fit
+        is_same = kept_rows is rows and task == experiment.task
+        return tree_fit if is_same and algorithm == experiment.algorithm else None
+
     def submit_replays(self) -> None:
         """Ask for the replays once the first run is there; for none where a person stopped it."""
         if not self.first_job.ended:
@@ -83,13 +117,20 @@ class RunWithReplays:
     def close(self) -> None:
         """Cancel, and give back what is shared."""
         self.group.close()
+        self.first_run = None
+        self.tree_fit = None
 
 
 def _replay_of(run: PlannedRun, seeds: tuple[int, ...]) -> PlannedRun:
-    """Return a run's replay with other seeds, without what intervals need."""
+    """Return a run's replay with other seeds, without what intervals and the next run need."""
     seconds = None if run.predicted_seconds is None else run.predicted_seconds * len(seeds)
     public_key = None if run.public_key is None else (run.public_key, seeds)
-    task = run.task | {"seeds": seeds, "bounded": False}
+    task = run.task | {
+        "seeds": seeds,
+        "bounded": False,
+        "returns_tree_fit": False,
+        "earlier": None,
+    }
     return replace(run, task=task, predicted_seconds=seconds, public_key=public_key)
 
 
@@ -120,7 +161,9 @@ def start_runs(table: Table, run_settings: RunSettings) -> RunWithReplays:
     experiment = run_settings.experiment
     task_key = (rows, experiment, run_settings.split)
     if runs.group.requested != task_key or run_settings.run_again:
+        runs.keep_tree_fit()
         population = table.population_on(problem.domain.names)
+        public_key = _public_key(table, run_settings, rows)
         public = {
             "algorithm": experiment.algorithm,
             "problem": problem,
@@ -131,13 +174,16 @@ def start_runs(table: Table, run_settings: RunSettings) -> RunWithReplays:
             "seeds": (experiment.seed,),
             "population": population,
             "bounded": True,
+            "returns_tree_fit": True,
+            # what is shared by all does not depend on who asked first
+            "earlier": None if public_key else runs.tree_fit_of(rows, experiment),
         }
         runs.first_run = PlannedRun(
             None,
             rows,
             first_task,
             run_settings.predicted_seconds,
-            _public_key(table, run_settings, rows),
+            public_key,
         )
         runs.group.start(task_key, [runs.first_run])
         runs.replay_seeds = tuple(experiment.seeds[1:])
@@ -149,9 +195,7 @@ def watch_first_run(runs: RunWithReplays) -> RunJob:
 
     Its curve so far is drawn while it takes longer.
     """
-    wait_or_draw_progress(
-        runs.group, "explore", draw_partial=lambda: _draw_curve_so_far(runs.first_job)
-    )
+    wait_or_draw_progress(runs.group, "explore", draw_partial=lambda: _draw_so_far(runs.first_job))
     runs.submit_replays()
     return runs.first_job
 
@@ -188,8 +232,31 @@ def _draw_replay_count(runs: RunWithReplays, drawn_count: int) -> None:
 
 
 @hide_in_stakeholder_view
+def _draw_so_far(job: RunJob) -> None:
+    """Draw what is known of a run under way: provisional errors, else its convergence curve."""
+    if job.provisional_result is None:
+        _draw_curve_so_far(job)
+    else:
+        _draw_provisional_errors(job.provisional_result, job.task.problem)
+
+
+def _draw_provisional_errors(errors: Errors, problem: QueryRelease) -> None:
+    """Draw the tiles of a provisional release, and say that they will be replaced."""
+    noun = unit_noun(problem.group)
+    tiles = [
+        measured_error_tile(errors.misplaced, table_columns(problem.workload), problem.n, noun),
+        largest_error_tile(
+            "Largest error", errors.largest, errors.largest_of_group, problem.n, noun, ""
+        ),
+    ]
+    with st.container(horizontal=True, key="so-far"):
+        for name, value, note in tiles:
+            st.markdown(tile_text(name, value, f"so far, {note}"))
+    st.caption(SO_FAR_TEXT)
+
+
 def _draw_curve_so_far(job: RunJob) -> None:
-    """Draw the convergence curve of a run under way."""
+    """Draw the convergence curve of a run under way, once there is one."""
     if not job.partial_results:
         return
     name, value = job.partial_results[-1].empirical.headline

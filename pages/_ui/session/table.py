@@ -19,6 +19,7 @@ from dpcore.data.sources.gathered_counts import GatheredCounts
 from dpcore.data.sources.source import Source
 from dpcore.data.table_shape import Doubt
 from dpcore.evaluation.project import GUESSED, INFERRED_FROM_DATA, TYPED
+from dpcore.schema.cell_text import factorize_frame
 from dpcore.schema.editing.code_values import Code, missing_codes_of
 from dpcore.schema.inference.column_guess import ColumnGuess
 from dpcore.schema.inference.default_columns import choose_default_columns
@@ -109,9 +110,13 @@ class Table:
     _limited_row_count: int | None = None  # how many rows count, once that was asked for
     identity: str = field(default_factory=lambda: uuid.uuid4().hex)  # its twins have it too
     population_domain: Domain | None = None  # the domain that `population` is a distribution over
+    # the rows with their texts factorized, which its twins share; made at once where not given
+    factorized_frame: pd.DataFrame = field(default_factory=pd.DataFrame)
     progress: InitVar[StatusCallback] = ignore_progress
 
     def __post_init__(self, progress: StatusCallback) -> None:
+        if self.factorized_frame.empty:
+            self.factorized_frame = factorize_frame(self.frame)
         self.set_schema(self.schema, progress, is_guessed=bool(self.guesses))
         self.population_domain = self.domain
 
@@ -293,7 +298,7 @@ class Table:
             if table_names != names:
                 domain = self.unit.extend_domain(domain)
             self.encoded_by_columns[names] = (
-                self.unit.encode(domain, self.frame)
+                self.unit.encode(domain, self.factorized_frame)
                 if self.large_table is None
                 else rows_from_counts(self.counts, domain, self.unit)
             )
@@ -315,10 +320,11 @@ class Table:
         return self.domain.marginal(self.population, names)
 
     def column_cells(self, name: str) -> pd.Series:
-        """Return one column's raw texts; raise InputError unless exactly one has that name."""
+        """Return one column's raw texts, factorized; InputError unless exactly one has its name."""
         if self.names.count(name) != 1:
             raise InputError(f"the table has {self.names.count(name) or 'no'} column {name!r}")
-        return pd.Series(self.frame.iloc[:, self.names.index(name)]).reset_index(drop=True)
+        cells = pd.Series(self.factorized_frame.iloc[:, self.names.index(name)])
+        return cells.reset_index(drop=True)
 
     @cached_property
     def names(self) -> list[str]:

@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dpcore.schema.amount_texts import has_limit_sign
-from dpcore.schema.column_texts import ColumnTexts
+from dpcore.schema.column_texts import ColumnTexts, text_shapes
 from dpcore.schema.forms.calendar_numbers import SECONDS_PER_DAY
 from dpcore.schema.forms.date_form import parse_date_form
 from dpcore.schema.forms.number_form import parse_number_form
@@ -14,7 +14,6 @@ from dpcore.schema.inference import infer_form
 from dpcore.schema.inference.date_bounds import round_date_bounds
 from dpcore.schema.inference.infer_form import (
     NUMBER_PATTERN,
-    _shape_of,
     find_unit,
     infer_number_form,
 )
@@ -208,7 +207,7 @@ def test_the_digits_of_most_negative_numbers_say_how_minus_is_written():
 @settings(max_examples=200)
 @given(st.text("0379.,' -+()<>≤€$kg%٣²\u00a0\n", max_size=9))
 def test_a_texts_shape_is_a_number_where_the_text_is(text):
-    shape = _shape_of(text)
+    shape = text_shapes([text])[0]
     assert has_limit_sign(shape) == has_limit_sign(text)
     match = NUMBER_PATTERN.fullmatch(text)
     shape_match = NUMBER_PATTERN.fullmatch(shape)

@@ -381,7 +381,7 @@ def choose_tree(
     measures none of them.
     """
     one_way = one_way_marginals(tables)
-    noisy_tables, shares = _measure_one_way_tables(one_way, plan, curator)
+    noisy_tables, shares = measure_one_way_tables(one_way, plan, curator)
     search = _TreeSearch(tables, n, plan, start, noisy_tables, shares)
     batch_events = [event for event in plan.planned_events if event.name == BATCH_MEASUREMENT_NAME]
     batches = batch_events[0].times if batch_events else 1
@@ -394,7 +394,7 @@ def choose_tree(
     return TreeFindings(noisy_tables, shares, search.junction, frozenset(search.tied_pairs))
 
 
-def _measure_one_way_tables(
+def measure_one_way_tables(
     one_way: Marginals, plan: Plan, curator: TableCurator
 ) -> tuple[NoisyTables, dict[int, Array]]:
     """Measure the 1-way tables; return them, shrunk to uniform, and every column's shares."""
