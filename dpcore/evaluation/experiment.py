@@ -288,12 +288,12 @@ class Experiment:
 
     def to_command(self) -> str:
         """Return the command line that runs it, beside a file schema.json with the schema."""
-        words = [*query_task_words("run", self.task), *self.choice_words()]
-        return command_text([*words, *_seed_words(self.seed, self.repeat)])
+        arguments = [*query_task_arguments("run", self.task), *self.choice_arguments()]
+        return command_text([*arguments, *_seed_arguments(self.seed, self.repeat)])
 
-    def choice_words(self) -> list[str]:
-        """Return the words of a command that state the algorithm, its settings and the budget."""
-        return algorithm_words(self.algorithm, self.budget)
+    def choice_arguments(self) -> list[str]:
+        """Return a command's arguments that state the algorithm, its settings and the budget."""
+        return algorithm_arguments(self.algorithm, self.budget)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -317,15 +317,15 @@ class LearningTask:
     radius: float | None = None
     held_out: float = 0.0
 
-    def command_words(self, command: str = "learn") -> list[str]:
-        """Return the words of a command that learns, up to the choice of an algorithm."""
-        words = [command, _table_word(self.table), "--schema", SCHEMA_FILE]
-        words += option_words("--task", self.text)
+    def command_arguments(self, command: str = "learn") -> list[str]:
+        """Return the arguments of a command that learns, up to the choice of an algorithm."""
+        arguments = [command, _table_argument(self.table), "--schema", SCHEMA_FILE]
+        arguments += option_arguments("--task", self.text)
         if self.radius is not None:
-            words += ["--radius", _number_text(self.radius)]
+            arguments += ["--radius", _number_text(self.radius)]
         if self.held_out:
-            words += ["--held-out", _number_text(self.held_out)]
-        return words + _unit_words(self.unit)
+            arguments += ["--held-out", _number_text(self.held_out)]
+        return arguments + _unit_arguments(self.unit)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -345,11 +345,11 @@ class PlacesTask:
     columns: Texts
     unit: PrivacyUnit = PrivacyUnit()
 
-    def command_words(self) -> list[str]:
-        """Return the words of a command on points, up to the choice of an algorithm."""
-        words = ["evolve", _table_word(self.table), "--schema", SCHEMA_FILE]
-        words += option_words("--columns", join_column_names(self.columns))
-        return words + _unit_words(self.unit)
+    def command_arguments(self) -> list[str]:
+        """Return the arguments of a command on points, up to the choice of an algorithm."""
+        arguments = ["evolve", _table_argument(self.table), "--schema", SCHEMA_FILE]
+        arguments += option_arguments("--columns", join_column_names(self.columns))
+        return arguments + _unit_arguments(self.unit)
 
 
 Task = TypeVar("Task", QueryTask, LearningTask, PlacesTask)
@@ -377,28 +377,34 @@ class ExperimentGrid(Generic[Task]):
         """
         if isinstance(self.task, QueryTask):
             return (self._sweep_command(self.task),)
-        task_words = self.task.command_words()
-        seed_words = _seed_words(self.seed, self.repeat)
+        task_arguments = self.task.command_arguments()
+        seed_arguments = _seed_arguments(self.seed, self.repeat)
         return tuple(
-            command_text([*task_words, *algorithm_words(algorithm, budget), *seed_words])
+            command_text(
+                [*task_arguments, *algorithm_arguments(algorithm, budget), *seed_arguments]
+            )
             for algorithm in self.algorithms.values()
             for budget in self.budgets
         )
 
     def _sweep_command(self, task: QueryTask) -> str:
         """Return the command line that compares the algorithms on queries."""
-        words = [*query_task_words("sweep", task), "--algorithms", ",".join(self.algorithms)]
+        arguments = [
+            *query_task_arguments("sweep", task),
+            "--algorithms",
+            ",".join(self.algorithms),
+        ]
         for name, algorithm in self.algorithms.items():
             for parameter, value in chosen_parameters(algorithm).items():
-                words += ["--set", f"{name}.{parameter}={value}"]
+                arguments += ["--set", f"{name}.{parameter}={value}"]
         epsilons = ",".join(_number_text(budget.epsilon) for budget in self.budgets)
-        words += ["--epsilons", epsilons, "--delta", _number_text(self.budgets[0].delta)]
-        return command_text([*words, *_seed_words(self.seed, self.repeat)])
+        arguments += ["--epsilons", epsilons, "--delta", _number_text(self.budgets[0].delta)]
+        return command_text([*arguments, *_seed_arguments(self.seed, self.repeat)])
 
 
-def command_text(words: Sequence[str]) -> str:
-    """Return the command line of these words, quoted where a shell would read them otherwise."""
-    return shlex.join(["python", "-m", "dpcore", *words])
+def command_text(arguments: Sequence[str]) -> str:
+    """Return the command line of these arguments, each quoted where a shell needs it."""
+    return shlex.join(["python", "-m", "dpcore", *arguments])
 
 
 def chosen_parameters(algorithm: Algorithm) -> dict[str, Any]:
@@ -407,63 +413,65 @@ def chosen_parameters(algorithm: Algorithm) -> dict[str, Any]:
     return {name: value for name, value in values.items() if value is not None}
 
 
-def option_words(name: str, value: str) -> list[str]:
-    """Return the words of an option with its value, also where that begins with a dash."""
+def option_arguments(name: str, value: str) -> list[str]:
+    """Return the arguments of an option with its value, also where that begins with a dash."""
     return [f"{name}={value}"] if value.startswith("-") else [name, value]
 
 
-def query_task_words(command: str, task: QueryTask) -> list[str]:
-    """Return the words of a command about queries, up to the choice of an algorithm."""
-    words = [command, _table_word(task.table), "--schema", SCHEMA_FILE]
+def query_task_arguments(command: str, task: QueryTask) -> list[str]:
+    """Return the arguments of a command about queries, up to the choice of an algorithm."""
+    arguments = [command, _table_argument(task.table), "--schema", SCHEMA_FILE]
     if task.columns:
-        words += option_words("--columns", join_column_names(task.columns))
+        arguments += option_arguments("--columns", join_column_names(task.columns))
     for text in task.queries:
-        words += option_words("--queries", text)
+        arguments += option_arguments("--queries", text)
     if task.schema_share is not None:
-        words += ["--schema-share", repr(task.schema_share)]
-    words += _unit_words(task.unit)
+        arguments += ["--schema-share", repr(task.schema_share)]
+    arguments += _unit_arguments(task.unit)
     if task.unit.person is not None:
-        words += ["--count", PEOPLE if task.unit.counts_people else ROWS]
+        arguments += ["--count", PEOPLE if task.unit.counts_people else ROWS]
     if task.unit.row_totals:
-        words += ["--row-totals"]
+        arguments += ["--row-totals"]
     if task.unit.person_columns:
-        words += option_words("--person-columns", join_column_names(task.unit.person_columns))
+        arguments += option_arguments(
+            "--person-columns", join_column_names(task.unit.person_columns)
+        )
     if task.unit.time_column is not None:
-        words += option_words("--time-column", task.unit.time_column)
+        arguments += option_arguments("--time-column", task.unit.time_column)
     if task.start is not None:
-        words += option_words("--start", task.start)
+        arguments += option_arguments("--start", task.start)
     if task.start_support:
-        words += ["--start-support"]
+        arguments += ["--start-support"]
     if task.stream is not None:
-        words += ["--stream" if task.stream else "--no-stream"]
-    return words
+        arguments += ["--stream" if task.stream else "--no-stream"]
+    return arguments
 
 
-def algorithm_words(algorithm: Algorithm, budget: Budget) -> list[str]:
-    """Return the words of a command that state an algorithm, its settings and the budget."""
-    words = ["--algorithm", registered_name(algorithm)]
-    words += ["--epsilon", _number_text(budget.epsilon), "--delta", _number_text(budget.delta)]
+def algorithm_arguments(algorithm: Algorithm, budget: Budget) -> list[str]:
+    """Return the arguments of a command that state an algorithm, its settings and the budget."""
+    arguments = ["--algorithm", registered_name(algorithm)]
+    arguments += ["--epsilon", _number_text(budget.epsilon), "--delta", _number_text(budget.delta)]
     for name, value in chosen_parameters(algorithm).items():
-        words += ["--set", f"{name}={value}"]
-    return words
+        arguments += ["--set", f"{name}={value}"]
+    return arguments
 
 
-def _seed_words(seed: int, repeat: int) -> list[str]:
-    """Return the words of a command that state its seeds."""
+def _seed_arguments(seed: int, repeat: int) -> list[str]:
+    """Return the arguments of a command that state its seeds."""
     return ["--seed", str(seed), "--repeat", str(repeat)]
 
 
-def _unit_words(unit: PrivacyUnit) -> list[str]:
-    """Return the words of a command that state whom the guarantee protects."""
-    words = []
+def _unit_arguments(unit: PrivacyUnit) -> list[str]:
+    """Return the arguments of a command that state whom the guarantee protects."""
+    arguments = []
     if unit.person is not None:
-        words += option_words("--person", unit.person)
+        arguments += option_arguments("--person", unit.person)
     if unit != PrivacyUnit():
-        words += ["--most-rows", str(unit.most_rows)]
-    return words
+        arguments += ["--most-rows", str(unit.most_rows)]
+    return arguments
 
 
-def _table_word(table: str) -> str:
+def _table_argument(table: str) -> str:
     """Return the path of a table as a command takes it: a dash in front would be an option."""
     return f"./{table}" if table.startswith("-") else table
 

@@ -7,10 +7,10 @@ from ...privacy.accounting import Budget
 from ..experiment import (
     Experiment,
     LearningTask,
-    algorithm_words,
+    algorithm_arguments,
     command_text,
-    option_words,
-    query_task_words,
+    option_arguments,
+    query_task_arguments,
 )
 from .program import CodeCell, Program, literal
 from .query_program import algorithm_code, budget_code, has_code, table_cell, unit_code
@@ -114,33 +114,33 @@ def release_program(experiment: Experiment, settings: ReleaseSettings) -> Progra
 
 def _release_command(experiment: Experiment, settings: ReleaseSettings) -> str:
     """Return the command line that makes the release."""
-    words = [*query_task_words("release", experiment.task), *experiment.choice_words()]
-    words += _ledger_words(settings)
+    arguments = [*query_task_arguments("release", experiment.task), *experiment.choice_arguments()]
+    arguments += _ledger_arguments(settings)
     if settings.rows is not None:
-        words += ["--rows", str(settings.rows)]
-    return command_text([*words, "--noise", settings.noise])
+        arguments += ["--rows", str(settings.rows)]
+    return command_text([*arguments, "--noise", settings.noise])
 
 
 def learning_release_command(
     task: LearningTask, algorithm: Algorithm, budget: Budget, settings: ReleaseSettings
 ) -> str:
     """Return the command line that releases what is learned; of the settings none are of rows."""
-    task_words = task.command_words("learn-release")
-    choice_words = algorithm_words(algorithm, budget)
-    return command_text([*task_words, *choice_words, *_ledger_words(settings)])
+    task_arguments = task.command_arguments("learn-release")
+    choice_arguments = algorithm_arguments(algorithm, budget)
+    return command_text([*task_arguments, *choice_arguments, *_ledger_arguments(settings)])
 
 
-def _ledger_words(settings: ReleaseSettings) -> list[str]:
-    """Return the words of a command that say whose budget is used, and where the files go."""
-    arguments = option_words("--ledger", settings.ledger)
-    arguments += option_words("--dataset", settings.dataset)
+def _ledger_arguments(settings: ReleaseSettings) -> list[str]:
+    """Return the arguments of a command that say whose budget is used, and where the files go."""
+    arguments = option_arguments("--ledger", settings.ledger)
+    arguments += option_arguments("--dataset", settings.dataset)
     if settings.total is not None:
         arguments += ["--total-epsilon", repr(settings.total.epsilon)]
         arguments += ["--total-delta", repr(settings.total.delta)]
     if settings.new_version:
         arguments += ["--new-version"]
     if settings.reason:
-        arguments += option_words("--reason", settings.reason)
+        arguments += option_arguments("--reason", settings.reason)
     if settings.neutralize:
         arguments += ["--neutralize"]
-    return arguments + option_words("--out", settings.folder)
+    return arguments + option_arguments("--out", settings.folder)
