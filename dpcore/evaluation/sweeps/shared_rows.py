@@ -91,3 +91,33 @@ def _pack_rows(rows: Countable) -> Array:
         return np.concatenate(list(rows.tables.values()))
     dtype = "float64" if rows.values.dtype.kind == "f" else "int64"
     return np.column_stack([rows.values, rows.weights]).astype(dtype)
+
+
+class LastCountedTables:
+    """The tables that a worker counted of the block it saw last, for the next run on the same rows.
+
+    They are forgotten with the block: once a table is forgotten, nothing of it is left here.
+    """
+
+    def __init__(self) -> None:
+        self._block_name = ""
+        self._tables: CountedTables = {}
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether there is nothing to forget."""
+        return not self._tables
+
+    def of_block(self, block: SharedBlock) -> CountedTables:
+        """Return the tables counted of a block, to be added to; those of another are forgotten."""
+        if block.name != self._block_name:
+            self._block_name = block.name
+            self._tables = {}
+        return self._tables
+
+    def forget_if_freed(self) -> None:
+        """Forget the tables if their block has been given back."""
+        try:
+            SharedMemory(self._block_name).close()
+        except FileNotFoundError:
+            self._tables.clear()

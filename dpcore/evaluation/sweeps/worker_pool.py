@@ -36,11 +36,12 @@ from ..purposes import Purposes
 from ..run import Run
 from ..run_summary import RunSummary
 from .queue_forecast import Pace, seconds_before
-from .shared_rows import SharedBlock, view_rows
+from .shared_rows import LastCountedTables, SharedBlock, view_rows
 
 MAX_CURVE_POINTS = 300  # points of a convergence curve that a page draws
 REPORT_SECONDS = 0.1
 TURN_SECONDS = 2.0  # of a job, while other sessions wait
+FORGET_SECONDS = 1.0  # after a table is forgotten, until a worker has forgotten it too
 MAX_PAUSED_WORKERS = (
     4  # processes beside those that run, each with about 100 MB and its run's memory
 )
@@ -431,25 +432,29 @@ def _run_worker(pipe: Connection) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     warnings.simplefilter("ignore", PrivacyWarning)  # the page shows cautions itself
     limit_process_memory()
-    counted_block = ""  # the one whose tables were counted last: the next run asks for most again
-    counted_tables: CountedTables = {}
+    last_counted = LastCountedTables()
     # the server is gone, and nobody listens any more
     with contextlib.suppress(EOFError, BrokenPipeError):
         while True:
-            spec = pipe.recv()
+            spec = _next_spec(pipe, last_counted)
             if spec is None:
                 break
             if isinstance(spec, str):  # came too late for the job before
                 continue
             pipe.send(("begun", None))
-            if spec.block.name != counted_block:
-                counted_block = spec.block.name
-                counted_tables = {}
             try:
+                counted_tables = last_counted.of_block(spec.block)
                 pipe.send((_run_on_shared_block(spec, pipe, counted_tables), ""))
             # a bug must end one job with a message, not the server
             except Exception as error:  # noqa: BLE001
                 pipe.send(("failed", user_message(error)))
+
+
+def _next_spec(pipe: Connection, last_counted: LastCountedTables) -> Any:
+    """Return what is sent next; forget what was counted of rows that are freed meanwhile."""
+    while not last_counted.is_empty and not pipe.poll(FORGET_SECONDS):
+        last_counted.forget_if_freed()
+    return pipe.recv()
 
 
 def _run_on_shared_block(spec: JobSpec, pipe: Connection, counted_tables: CountedTables) -> str:

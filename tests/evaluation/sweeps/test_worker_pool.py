@@ -6,20 +6,24 @@ import os
 import signal
 import time
 from dataclasses import replace
-from multiprocessing import active_children
+from multiprocessing import Pipe, active_children
+from multiprocessing.shared_memory import SharedMemory
+from threading import Thread
 
 import numpy as np
 import pytest
 
 from dpcore import ALGORITHMS, Budget, Marginals, samples
 from dpcore.evaluation.sweeps import worker_pool as jobs
-from dpcore.evaluation.sweeps.shared_rows import SharedRows
+from dpcore.evaluation.sweeps.shared_rows import LastCountedTables, SharedRows, view_rows
 from dpcore.evaluation.sweeps.worker_pool import JobSpec, WorkerPool
 from tests.small_problems import (
     all_tables,
     equal_columns_domain,
+    integer_domain,
     module_fixture,
     parametrize,
+    random_rows,
     run_to_end,
     seeded,
 )
@@ -202,6 +206,30 @@ def test_a_forgotten_table_fails_with_words(pool, block):
     job = pool.submit(late, "me")
     assert job.wait(90)
     assert (job.state, job.error) == ("failed", "the table is no longer here")
+
+
+def test_what_a_worker_counted_is_kept_for_the_next_run_and_forgotten_with_the_rows(monkeypatch):
+    rows = random_rows(integer_domain(3, 4), 50)
+    shared = SharedRows(rows)
+    last_counted = LastCountedTables()
+    tables = last_counted.of_block(shared.block)
+    assert last_counted.is_empty
+    memory = SharedMemory(shared.block.name)
+    counted = view_rows(shared.block, memory, None, tables).count((0, 1), (3, 4))
+    memory.close()
+    assert last_counted.of_block(shared.block) is tables == {((0, 1), (3, 4)): counted}
+    last_counted.forget_if_freed()
+    assert not last_counted.is_empty, "somebody may run on these rows again"
+    monkeypatch.setattr(jobs, "FORGET_SECONDS", 0.01)
+    parent, child = Pipe()
+    next_specs = []
+    waiting = Thread(target=lambda: next_specs.append(jobs._next_spec(child, last_counted)))
+    waiting.start()
+    shared.free_memory()
+    until(lambda: last_counted.is_empty)
+    parent.send("anything")
+    waiting.join()
+    assert next_specs == ["anything"]
 
 
 def until(condition):
