@@ -3,6 +3,7 @@ wait.
 """
 
 import threading
+import time
 
 import pytest
 from streamlit import get_option
@@ -13,7 +14,7 @@ from pages._ui.session import render_turns
 @pytest.fixture
 def one(monkeypatch):
     """One page at a time."""
-    monkeypatch.setattr(render_turns, "_free_slots", threading.Semaphore(1))
+    monkeypatch.setattr(render_turns, "_free_slots", render_turns.RenderSlots(1))
 
 
 def drawing(inside, until):
@@ -52,10 +53,8 @@ def test_nobody_waits_for_ever(one, monkeypatch):
     assert second.wait(30)
     done.set()
     other.join(30)
-    assert render_turns._free_slots.acquire(timeout=30)
-    assert not render_turns._free_slots.acquire(blocking=False), (
-        "who did not get a turn gives none back"
-    )
+    assert render_turns._free_slots.acquire(30)
+    assert not render_turns._free_slots.acquire(0), "who did not get a turn gives none back"
 
 
 def test_who_waits_lets_others_draw(one):
@@ -66,8 +65,36 @@ def test_who_waits_lets_others_draw(one):
             drawing(inside, done)
             assert inside.wait(30)
             done.set()
-        assert not render_turns._free_slots.acquire(blocking=False), "back in turn"
-    assert render_turns._free_slots.acquire(blocking=False)
+        assert not render_turns._free_slots.acquire(0), "back in turn"
+    assert render_turns._free_slots.acquire(0)
+
+
+def test_what_is_drawn_after_the_verdict_waits_for_those_who_have_none(one):
+    order = []
+    begun = threading.Event()
+    done = threading.Event()
+
+    def draw_verdict_and_charts():
+        with render_turns.render_slot():
+            order.append("verdict")
+            begun.set()
+            done.wait(30)
+            with render_turns.yield_slot(is_urgent=False):
+                pass
+            order.append("charts")
+
+    first = threading.Thread(target=draw_verdict_and_charts, daemon=True)
+    first.start()
+    assert begun.wait(30)
+    others = [threading.Thread(target=draw_verdict_and_charts, daemon=True) for _ in range(2)]
+    for other in others:
+        other.start()
+    while len(render_turns._free_slots._urgent_turns) < 2:
+        time.sleep(0.01)
+    done.set()
+    for thread in (first, *others):
+        thread.join(30)
+    assert order == ["verdict"] * 3 + ["charts"] * 3
 
 
 def test_a_part_of_a_page_is_in_its_turn_and_an_error_ends_it(one):
@@ -77,7 +104,7 @@ def test_a_part_of_a_page_is_in_its_turn_and_an_error_ends_it(one):
 
     with pytest.raises(KeyError):
         broken()
-    assert render_turns._free_slots.acquire(blocking=False)
+    assert render_turns._free_slots.acquire(0)
 
 
 def test_outside_of_a_page_nothing_waits():

@@ -23,6 +23,7 @@ from .result_panels import (
     draw_downloadable_chart,
     draw_downloadable_table,
     explain_missing_runs,
+    rows_to_show,
 )
 from .tabs import draw_tabs
 from .verdict_tiles import largest_error_name, show_tiles, tile_text

@@ -32,7 +32,8 @@ def load_deployments() -> pd.DataFrame:
 def nearest_deployment(epsilon: float) -> pd.Series:
     """Return the deployment whose ε is nearest to `epsilon` by ratio."""
     table = load_deployments()
-    return table.loc[np.log(table["epsilon"] / epsilon).abs().idxmin()]
+    ratios = table["epsilon"].to_numpy() / epsilon
+    return table.iloc[int(np.abs(np.log(ratios)).argmin())]
 
 
 def deployment_sentence(deployment: pd.Series) -> str:

@@ -5,6 +5,7 @@ from functools import partial
 from typing import Any
 
 import pandas as pd
+import pyarrow as pa
 import streamlit as st
 from plotly.graph_objects import Figure
 
@@ -21,6 +22,7 @@ from .frame import draw_heading, inline_container
 # A drag over a chart zooms, a double click goes back: it has no buttons, for it would cut off the
 # rings that show their focus. Buttons below it save it, with its source in the picture.
 CHART_CONFIG = {"displaylogo": False, "displayModeBar": False}
+MAX_SHOWN_ROWS = 1000  # of a table on a page: its download has all
 
 
 def draw_chart_panel(figure: Figure, summary: str, frame: pd.DataFrame, key: str) -> None:
@@ -44,6 +46,7 @@ def draw_downloadable_chart(
     *,
     chart_key: str = "",
     epsilon: float | None = None,
+    first_rows: pa.Table | None = None,
 ) -> None:
     """Draw the numbers of a chart with all downloads: CSV, and the chart as PNG and SVG.
 
@@ -53,15 +56,24 @@ def draw_downloadable_chart(
         title: What the chart says.
         chart_key: The key of the chart's element, where it is another one.
         epsilon: The budget that the chart is about; None for that of the page's slider, if any.
+        first_rows: What `rows_to_show` returns, where it is made already.
 
     """
-    draw_downloadable_table(frame, key)
+    draw_downloadable_table(frame, key, first_rows)
     draw_picture_buttons(chart_key or key, title, epsilon, name=key)
 
 
-def draw_downloadable_table(frame: pd.DataFrame, key: str) -> None:
-    """Draw numbers as a table, with their download."""
-    st.dataframe(frame.head(1000), hide_index=True)
+def rows_to_show(frame: pd.DataFrame) -> pa.Table:
+    """Return the rows of a table that a page shows, as they are sent."""
+    return pa.Table.from_pandas(frame.head(MAX_SHOWN_ROWS))
+
+
+def draw_downloadable_table(
+    frame: pd.DataFrame, key: str, first_rows: pa.Table | None = None
+) -> None:
+    """Draw numbers as a table, with their download; `first_rows` are those to show, if made."""
+    shown = frame.head(MAX_SHOWN_ROWS) if first_rows is None else first_rows
+    st.dataframe(shown, hide_index=True)
     csv = partial(frame.to_csv, index=False)  # written when it is asked for
     st.download_button(
         "Download CSV", csv, f"{key}.csv", "text/csv", key=f"{key}-csv", on_click="ignore"

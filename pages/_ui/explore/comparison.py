@@ -7,6 +7,7 @@ from itertools import combinations
 import numpy as np
 import pandas as pd
 import plotly.graph_objects as go
+import pyarrow as pa
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
@@ -81,7 +82,7 @@ def draw_queries(
             lambda: _errors_of_marked(run_results, _rows_about(run_results, selected_column)),
         )
     details.dataframe(errors_by_column, hide_index=True)
-    return replace(content, summary=marked_text or content.summary)
+    return replace(content, summary=marked_text) if marked_text else content
 
 
 def _rows_about(run_results: RunResults, column: str | None) -> list[int]:
@@ -109,20 +110,18 @@ def _queries_content(run_results: RunResults, column: str | None) -> ChartConten
     )
 
 
-def _errors_of_marked(
-    run_results: RunResults, positions: Collection[int]
-) -> tuple[pd.DataFrame, str]:
+def _errors_of_marked(run_results: RunResults, positions: Collection[int]) -> tuple[pa.Table, str]:
     """Return the mean error by column of the marked questions, all if none is, and a sentence.
 
     The sentence is on the marked questions: "" if none is.
     """
     table = run_results.worst_questions
     if not positions:
-        return mean_error_by_column(table), ""
+        return pa.Table.from_pandas(mean_error_by_column(table)), ""
     rows = table.iloc[sorted({i for i in positions if i < len(table)})]
     errors_by_column = mean_error_by_column(rows)
     worst_text = run_results.format_difference(errors_by_column["error"].iloc[0])
-    return errors_by_column, (
+    return pa.Table.from_pandas(errors_by_column), (
         f"{len(rows):,} marked questions\nThose about "
         f"{printable_text(errors_by_column['column'].iloc[0])} are off most, "
         f"{worst_text} on average."

@@ -201,8 +201,11 @@ def watch_first_run(runs: RunWithReplays) -> RunJob:
 
 
 def wait_for_replays(runs: RunWithReplays, deadline: float) -> None:
-    """Wait for quick replays until `deadline`, so that everything is drawn with them at once."""
-    with render_turns.yield_slot():
+    """Wait for quick replays until `deadline`, so that everything is drawn with them at once.
+
+    The verdict is there: whoever waits for theirs comes first.
+    """
+    with render_turns.yield_slot(is_urgent=False):
         for job in runs.group.jobs[1:] if runs.is_quick else []:
             job.wait(max(deadline - time.monotonic(), 0.0))
 

@@ -7,10 +7,11 @@ screen; the page ends above it.
 """
 
 from collections.abc import Callable
-from functools import wraps
+from functools import cached_property, wraps
 from typing import TypeVar
 
 import pandas as pd
+import pyarrow as pa
 import streamlit as st
 from plotly.graph_objects import Figure
 from streamlit.delta_generator import DeltaGenerator
@@ -25,6 +26,7 @@ from ..components import (
     glossary_tooltip,
     hide_in_stakeholder_view,
     inline_container,
+    rows_to_show,
 )
 from ..session import Table, escape_markdown
 
@@ -39,6 +41,11 @@ class ChartContent:
     summary: str
     frame: pd.DataFrame
     note: str
+
+    @cached_property
+    def first_rows(self) -> pa.Table:
+        """The rows that the page shows of its numbers."""
+        return rows_to_show(self.frame)
 
 
 STYLE = """<style>
@@ -226,7 +233,9 @@ def chart_part(
                 with details:
                     note = escape_markdown(content.note, 1000)
                     st.caption(f"{note}\n\n{glossary_tooltip(*glossary_words)}")
-                    draw_downloadable_chart(content.frame, key, finding)
+                    draw_downloadable_chart(
+                        content.frame, key, finding, first_rows=content.first_rows
+                    )
 
         return draw_part
 

@@ -257,6 +257,17 @@ def _largest_error_tile(run_results: RunResults) -> tiled.Tile:
 @hide_in_stakeholder_view
 def draw_noise_spread(run_results: RunResults) -> None:
     """Draw a button that shows the spread by noise, the privacy spent and the accounting."""
+    runs = len(run_results.runs)
+    label = f"{runs} repeats" if run_results.replays else "About these numbers"
+    with st.popover(label, type="tertiary", icon=":material/info:"):
+        st.caption(
+            run_results.memoize("noise", None, lambda: _noise_text(run_results))
+            + f"Protected: {run_results.table.unit.description}.",
+            help=glossary_tooltip("point", "cell", "workload"),
+        )
+
+
+def _noise_text(run_results: RunResults) -> str:
     summary = run_results.result.summary
     runs = len(run_results.runs)
     spread_text = ""
@@ -278,17 +289,12 @@ def draw_noise_spread(run_results: RunResults) -> None:
         epsilon = summary.budget.epsilon
         delta = summary.budget.delta
         accounting = "the schema and the algorithm together, at the most"
-    label = f"{runs} repeats" if run_results.replays else "About these numbers"
-    with st.popover(label, type="tertiary", icon=":material/info:"):
-        st.caption(
-            f"{spread_text}{_unbiased_limit_sentence(run_results)}{summary.problem.queries:,} "
-            f"questions, {summary.problem.cells:,} combinations, "
-            f"{run_results.n:,} {run_results.unit_name}. Used: ε = {epsilon:.4g} at δ = "
-            f"{format_short_number(delta)}, by "
-            f"{accounting}. "
-            f"Protected: {run_results.table.unit.description}.",
-            help=glossary_tooltip("point", "cell", "workload"),
-        )
+    return (
+        f"{spread_text}{_unbiased_limit_sentence(run_results)}{summary.problem.queries:,} "
+        f"questions, {summary.problem.cells:,} combinations, "
+        f"{run_results.n:,} {run_results.unit_name}. Used: ε = {epsilon:.4g} at δ = "
+        f"{format_short_number(delta)}, by {accounting}. "
+    )
 
 
 def _unbiased_limit_sentence(run_results: RunResults) -> str:

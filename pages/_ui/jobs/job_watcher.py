@@ -45,8 +45,10 @@ def wait_or_draw_progress(
 
     """
     _collect_results(job)
-    with render_turns.yield_slot():
-        has_ended = job.wait(PATIENCE_SECONDS if wait_first else 0.0)
+    has_ended = job.ended
+    if not has_ended:
+        with render_turns.yield_slot():
+            has_ended = job.wait(PATIENCE_SECONDS if wait_first else 0.0)
     if has_ended:
         _collect_results(job)
         _draw_end(job)

@@ -7,6 +7,7 @@ the thread that answers the network is not starved.
 
 import gc
 import threading
+from collections import deque
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any, NoReturn
@@ -19,7 +20,47 @@ MAX_WAIT_SECONDS = (
     6.0  # seconds after which one is drawn all the same: a long reading must not hold up everybody
 )
 
-_free_slots = threading.Semaphore(MAX_CONCURRENT_RENDERS)
+
+class RenderSlots:
+    """Slots for threads that draw, given in the order in which they were asked for.
+
+    Who has drawn what a person waits for, and goes on with the rest, comes after all others.
+    """
+
+    def __init__(self, count: int) -> None:
+        self._free_count = count
+        self._lock = threading.Lock()
+        self._urgent_turns: deque[threading.Event] = deque()
+        self._later_turns: deque[threading.Event] = deque()
+
+    def acquire(self, timeout: float, *, is_urgent: bool = True) -> bool:
+        """Wait for a slot, `timeout` seconds at the most; return whether there was one."""
+        turns = self._urgent_turns if is_urgent else self._later_turns
+        with self._lock:
+            if self._free_count:
+                self._free_count -= 1
+                return True
+            turn = threading.Event()
+            turns.append(turn)
+        if turn.wait(timeout):
+            return True
+        with self._lock:
+            if turn.is_set():  # given between the end of the wait and here
+                return True
+            turns.remove(turn)
+            return False
+
+    def release(self) -> None:
+        """Give a slot back: to who waits for it, if anybody does."""
+        with self._lock:
+            turns = self._urgent_turns or self._later_turns
+            if turns:
+                turns.popleft().set()
+            else:
+                self._free_count += 1
+
+
+_free_slots = RenderSlots(MAX_CONCURRENT_RENDERS)
 _thread_state = threading.local()
 _has_garbage = threading.Event()  # whether a page was drawn since garbage was last collected
 
@@ -30,7 +71,7 @@ def render_slot() -> Iterator[None]:
     if getattr(_thread_state, "drawing", False):  # part of a page whose turn it is
         yield
         return
-    _thread_state.held = _free_slots.acquire(timeout=MAX_WAIT_SECONDS)
+    _thread_state.held = _free_slots.acquire(MAX_WAIT_SECONDS)
     _thread_state.drawing = True
     try:
         yield
@@ -41,8 +82,11 @@ def render_slot() -> Iterator[None]:
 
 
 @contextmanager
-def yield_slot() -> Iterator[None]:
-    """Let others draw while this thread waits for something."""
+def yield_slot(*, is_urgent: bool = True) -> Iterator[None]:
+    """Let others draw while this thread waits for something.
+
+    It goes on when all have drawn who wait, unless it `is_urgent`.
+    """
     if not getattr(_thread_state, "drawing", False) or not _thread_state.held:
         yield
         return
@@ -51,7 +95,7 @@ def yield_slot() -> Iterator[None]:
     try:
         yield
     finally:
-        _thread_state.held = _free_slots.acquire(timeout=MAX_WAIT_SECONDS)
+        _thread_state.held = _free_slots.acquire(MAX_WAIT_SECONDS, is_urgent=is_urgent)
 
 
 def redraw_page() -> NoReturn:
