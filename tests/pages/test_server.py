@@ -369,6 +369,27 @@ def test_a_page_names_the_library_of_charts_before_there_is_a_chart(server):
     assert server.get(f"/{links[0]}") == 200
 
 
+def test_scripts_and_styles_come_compressed_to_whoever_takes_them_so(server):
+    page = requests.get(server.address, timeout=60).text
+    paths = re.findall(r'"\./(static/(?:js|css)/(?:index|PlotlyChart)\.[^"]*)"', page)
+    assert len(paths) >= 3
+    for path in paths:
+        address = f"{server.address}/{path}"
+        plain = requests.get(address, headers={"Accept-Encoding": "identity"}, timeout=60)
+        packed = requests.get(address, headers={"Accept-Encoding": "br, gzip"}, timeout=60)
+        assert "Content-Encoding" not in plain.headers
+        assert packed.headers["Content-Encoding"] == "gzip"
+        assert packed.content == plain.content
+        packed_bytes = int(packed.headers["Content-Length"])
+        assert packed_bytes < len(plain.content) / 2
+        for name in ("Vary", "Cache-Control", "Content-Security-Policy"):
+            assert packed.headers[name] == plain.headers[name]
+        kind = "css" if path.endswith(".css") else "javascript"
+        assert packed.headers["Content-Type"].startswith(f"text/{kind}")
+        part = requests.get(address, headers={"Range": "bytes=0-9"}, timeout=60)
+        assert part.content == plain.content[:10]
+
+
 def forge(tab, text, button, path):
     """What a browser would send that names a table on the server and presses the button beside it."""
     message = BackMsg()

@@ -11,7 +11,7 @@
   let state = "no chart yet";
   let heldMessages = [];
 
-  const hasFigure = (data) => data instanceof ArrayBuffer && latin1.decode(data).includes(FIGURE_START);
+  const hasFigure = (data) => latin1.decode(data).includes(FIGURE_START);
   const release = (socket) => {
     if (state === "released") return;
     state = "released";

@@ -66,7 +66,7 @@ def asks_for_html(scope: Scope) -> bool:
     return (
         scope["method"] == "GET"
         and "text/html" in Headers(scope=scope).get("accept", "")
-        and not _relative_path(scope).strip("/").startswith(STREAMLIT_PATHS)
+        and not relative_path(scope).strip("/").startswith(STREAMLIT_PATHS)
     )
 
 
@@ -76,7 +76,7 @@ def missing_page_redirect(scope: Scope) -> str | None:
     Only a page that is opened is led on: Streamlit's own files, media and components stay as they
     are.
     """
-    path = _relative_path(scope)
+    path = relative_path(scope)
     name = path.strip("/")
     is_opened = Headers(scope=scope).get("sec-fetch-dest", "document") == "document"
     if not asks_for_html(scope) or not is_opened or path in PAGE_PATHS or f"/{name}" in PAGE_PATHS:
@@ -94,7 +94,8 @@ def _base_path() -> str:
     return f"/{st.get_option('server.baseUrlPath').strip('/')}".rstrip("/")
 
 
-def _relative_path(scope: Scope) -> str:
+def relative_path(scope: Scope) -> str:
+    """Return the path that is asked for, below the server's base path."""
     return scope["path"].removeprefix(_base_path())
 
 

@@ -25,7 +25,7 @@ from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 from ..jobs.shared_pool import worker_pool
 from ..session import owner, render_turns, uploads
-from . import connection_check, demo, log_privacy, page_address
+from . import compressed_files, connection_check, demo, log_privacy, page_address
 from .frame_ancestors import frame_headers
 from .tab_messages import TabMessages
 
@@ -47,7 +47,11 @@ def app_options() -> dict[str, Any]:
     PagesManager.uses_pages_directory = False
     if owner.is_demo():
         demo.limit_server()
-    middleware = [Middleware(RequestGuard), Middleware(uploads.UploadLimit)]
+    middleware = [
+        Middleware(RequestGuard),
+        Middleware(uploads.UploadLimit),
+        Middleware(compressed_files.CompressedFiles),
+    ]
     return {
         "routes": [*page_address.page_routes(), connection_check.reason_route()],
         "middleware": middleware,
@@ -187,5 +191,6 @@ def _warm_up() -> None:
     What is imported stays for good: no collection of garbage looks at it again.
     """
     worker_pool()
+    compressed_files.compress_first_files()
     gc.collect()
     gc.freeze()
