@@ -44,14 +44,15 @@ from ...queries.marginals import marginals_and_slice
 from ..algorithm import Algorithm, Step, model_cells_param
 from ..marginal_shares import one_way_marginals, queried_columns, require_marginals
 from ..noisy_tables import MIN_STDDEV
+from ..run_costs import likely_tree_cells
 from .shared.clique_selection import (
     plan_table_selection,
 )
 from .shared.earlier_tree import TreeFit, measure_earlier_tree, provisional_fit
 from .shared.fit_costs import (
     grouped_fit_seconds,
-    likely_tree_cells,
     listed_fit_seconds,
+    tree_fit_seconds,
     tree_search_seconds,
 )
 from .shared.maximum_entropy_fit import (
@@ -237,22 +238,22 @@ class GaussianMaxEnt(Algorithm):
                 plan.budget,
                 likely_tree_cells(problem, plan["cells"]),
             )
-        if not isinstance(model, ListedCellsModel | GroupedCellsModel):
-            return super().run_seconds(problem, plan)
-        return self._listing_seconds(problem, measured_workload, plan.budget, model)
+        return self._fit_seconds(problem, measured_workload, plan.budget, model)
 
-    def _listing_seconds(
+    def _fit_seconds(
         self,
         problem: QueryRelease,
         measured_workload: Workload,
         budget: Budget,
         model: JunctionTreeModel,
     ) -> float:
-        """Return the predicted seconds of a fit to all cells."""
+        """Return the predicted seconds of a fit to a model of all tables."""
         max_iterations = self.rounds * len(fit_stages(measured_workload))
         if isinstance(model, GroupedCellsModel):
             return grouped_fit_seconds(problem, budget, max_iterations)
-        return listed_fit_seconds(problem, measured_workload.m, budget, max_iterations)
+        if isinstance(model, ListedCellsModel):
+            return listed_fit_seconds(problem, measured_workload.m, budget, max_iterations)
+        return tree_fit_seconds(problem, model.size, budget, max_iterations)
 
     def _workload_and_model(
         self, problem: QueryRelease, budget: Budget
@@ -275,7 +276,7 @@ class GaussianMaxEnt(Algorithm):
             problem, len(problem.workload.tables), budget, max_tree_cells
         )
         max_seconds = max(SHORT_LISTING_SECONDS, MAX_LISTING_SLOWDOWN * tree_seconds)
-        if self._listing_seconds(problem, measured_workload, budget, model) > max_seconds:
+        if self._fit_seconds(problem, measured_workload, budget, model) > max_seconds:
             return measured_workload, None
         return measured_workload, model
 

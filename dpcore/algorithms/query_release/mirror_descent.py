@@ -110,6 +110,7 @@ class DPAM(Algorithm):
     cells: int | None = model_cells_param()
 
     graphical = True
+    evaluations_per_round = 1.7
 
     @property
     def _max_cells(self) -> int | None:

@@ -215,7 +215,9 @@ def _apply_inverse_hessian(pairs: deque[tuple[Array, Array]], gradient: Array) -
         s, gradient_change = pairs[-1]
         out *= inner_product(s, gradient_change) / inner_product(gradient_change, gradient_change)
     for (s, gradient_change), coefficient in zip(pairs, reversed(coefficients), strict=True):
-        out += (coefficient - inner_product(gradient_change, out) / inner_product(s, gradient_change)) * s
+        out += (
+            coefficient - inner_product(gradient_change, out) / inner_product(s, gradient_change)
+        ) * s
     return out
 
 
