@@ -82,6 +82,11 @@ class Algorithm:
         cells = values.get("cells", problem.domain.size if self.enumerates else 0)
         return evaluations * evaluation_seconds(problem, cells)
 
+    def run_bytes(self, problem: Any, plan: Plan) -> float:
+        """Return the rough bytes of a run beside the program's own, from public numbers."""
+        cells = plan_values(plan).get("cells", problem.domain.size if self.enumerates else 0)
+        return 8.0 * (MAX_CELL_ARRAYS * cells + MAX_ANSWER_ARRAYS * problem.workload.m)
+
     def as_settings(self, *names: str) -> tuple[Setting, ...]:
         """Return settings with the values that the user gave for the named parameters."""
         return tuple(Setting(name, parameter_values(self)[name], "given") for name in names)
@@ -197,6 +202,4 @@ def forecast_seconds_and_bytes(
     The bytes are those beside the program's own. Raises what `make_plan` raises.
     """
     plan = make_plan(algorithm, problem, budget)
-    k = plan_values(plan).get("cells", problem.domain.size if algorithm.enumerates else 0)
-    size_bytes = 8.0 * (MAX_CELL_ARRAYS * k + MAX_ANSWER_ARRAYS * problem.workload.m)
-    return algorithm.run_seconds(problem, plan), size_bytes
+    return algorithm.run_seconds(problem, plan), algorithm.run_bytes(problem, plan)
