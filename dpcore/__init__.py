@@ -8,6 +8,9 @@ docstrings run after these lines:
 >>> from dpcore import *
 """
 
+from .core import one_thread  # noqa: F401 - before anything loads numpy
+
+# isort: split
 from .algorithms import (
     AIM,
     ALGORITHMS,

@@ -11,6 +11,7 @@ from ..models.releases import Release
 from ..privacy import noise_grid
 from ..privacy.accounting import Budget, Plan, Setting
 from ..problems import QueryRelease
+from .run_costs import evaluation_seconds
 
 CONSTRAINTS_IN_MODEL_NOTE = (
     "the schema's constraints are public: what they forbid has no mass, "
@@ -53,6 +54,7 @@ class Algorithm:
     problem = QueryRelease
     enumerates = False  # whether it needs all k cells
     graphical = False  # whether it takes a junction tree where they cannot be listed
+    evaluations_per_round = 1.0  # about as many times a model is normalised and answers, or as long
     adaptive = False  # whether events depend on released values; the plan is then an upper bound
     about = AlgorithmText()
 
@@ -73,14 +75,17 @@ class Algorithm:
     def run_seconds(self, problem: Any, plan: Plan) -> float:
         """Return the rough seconds of processors that a run takes, from public numbers.
 
-        Those of passes over all cells and answers in every round.
+        Those of as many evaluations of the model in a round as the algorithm makes.
         """
+        values = plan_values(plan)
+        evaluations = values.get("iterations", plan["rounds"]) * self.evaluations_per_round
+        cells = values.get("cells", problem.domain.size if self.enumerates else 0)
+        return evaluations * evaluation_seconds(problem, cells)
+
+    def run_bytes(self, problem: Any, plan: Plan) -> float:
+        """Return the rough bytes of a run beside the program's own, from public numbers."""
         cells = plan_values(plan).get("cells", problem.domain.size if self.enumerates else 0)
-        is_tree = cells != problem.domain.size
-        passes = MAX_TREE_PASSES_PER_ROUND if is_tree else MAX_PASSES_PER_ROUND
-        cell_passes = passes * cells + MAX_PASSES_PER_ROUND * 2 * problem.workload.m
-        rounds = plan_values(plan).get("iterations", plan["rounds"])
-        return rounds * (SECONDS_PER_ROUND + SECONDS_PER_CELL_PASS * cell_passes)
+        return 8.0 * (MAX_CELL_ARRAYS * cells + MAX_ANSWER_ARRAYS * problem.workload.m)
 
     def as_settings(self, *names: str) -> tuple[Setting, ...]:
         """Return settings with the values that the user gave for the named parameters."""
@@ -180,11 +185,6 @@ def theoretical_values(
     return {c.name.removesuffix("_star"): c.value for c in choices if c.name.endswith("_star")}
 
 
-# Costs of a run, fitted on a few.
-SECONDS_PER_ROUND = 1e-4
-SECONDS_PER_CELL_PASS = 2e-9
-MAX_PASSES_PER_ROUND = 15  # passes over all cells
-MAX_TREE_PASSES_PER_ROUND = 45  # cells of a tree are passed over in small pieces, clique by clique
 MAX_CELL_ARRAYS = 40  # arrays of k doubles
 MAX_ANSWER_ARRAYS = 12  # arrays of m answers, with those that a run compares them with
 
@@ -202,6 +202,4 @@ def forecast_seconds_and_bytes(
     The bytes are those beside the program's own. Raises what `make_plan` raises.
     """
     plan = make_plan(algorithm, problem, budget)
-    k = plan_values(plan).get("cells", problem.domain.size if algorithm.enumerates else 0)
-    size_bytes = 8.0 * (MAX_CELL_ARRAYS * k + MAX_ANSWER_ARRAYS * problem.workload.m)
-    return algorithm.run_seconds(problem, plan), size_bytes
+    return algorithm.run_seconds(problem, plan), algorithm.run_bytes(problem, plan)

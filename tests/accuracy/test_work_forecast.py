@@ -2,8 +2,9 @@
 hold.
 """
 
-from dpcore import ALGORITHMS, Budget
+from dpcore import ALGORITHMS, Budget, QueryRelease
 from dpcore.accuracy import work_forecast
+from dpcore.algorithms import algorithms_for_problem
 from dpcore.algorithms.algorithm import forecast_seconds_and_bytes
 from dpcore.core.run_memory import MEMORY_VARIABLE
 from tests.small_problems import (
@@ -12,6 +13,7 @@ from tests.small_problems import (
     equal_columns_domain,
     expect_error,
     integer_domain,
+    parametrize,
 )
 
 WIDE = equal_columns_domain(30, 10)
@@ -62,6 +64,38 @@ def test_answers_count_where_no_cells_are_listed_and_a_tree_takes_longer_with_mo
     assert METHOD.plan(two, BUDGET)["cells"] > METHOD.plan(three, BUDGET)["cells"], (
         "the more tables the fewer cells"
     )
+
+
+def test_a_fit_in_groups_of_columns_takes_a_fraction_of_the_time_and_memory():
+    million = integer_domain(*[10] * 6)
+    grouped = forecast_seconds_and_bytes(METHOD, all_tables(million, 5000, 2), BUDGET)
+    listed = forecast_seconds_and_bytes(METHOD, all_tables(million, 5000, 3), BUDGET)
+    assert 3 * grouped[0] < listed[0]
+    assert 3 * grouped[1] < listed[1]
+
+
+def test_a_listing_is_taken_where_it_is_short_or_hardly_longer_than_a_tree():
+    """Pairs of these cells are fitted in groups, within half a second; triples take a second."""
+    domain = integer_domain(*[12] * 6)
+    few_rows = all_tables(domain, 500, 3)
+    more_rows = all_tables(domain, 6000, 3)
+    size = domain.size
+    assert METHOD.plan(few_rows, BUDGET)["cells"] == size, "few rows end a fit early"
+    assert METHOD.plan(more_rows, BUDGET)["cells"] < size
+    assert METHOD.plan(all_tables(domain, 6000, 2), BUDGET)["cells"] == size
+    assert METHOD.plan(all_tables(domain, 10**6, 3), BUDGET)["cells"] == size, (
+        "a tree would have as many"
+    )
+    given = ALGORITHMS["gaussian_maxent"](cells=size)
+    assert given.plan(more_rows, BUDGET)["cells"] == size, "whoever says how many gets them"
+
+
+@parametrize("name", [*algorithms_for_problem(QueryRelease)])
+def test_every_algorithm_forecasts_more_seconds_for_more_rows_and_larger_tables(name):
+    algorithm = ALGORITHMS[name]()
+    small = forecast_seconds_and_bytes(algorithm, all_tables(integer_domain(3, 3, 3), 500), BUDGET)
+    large = forecast_seconds_and_bytes(algorithm, all_tables(WIDE, 50_000, 2), BUDGET)
+    assert 0 < small[0] < large[0] < 1000
 
 
 def test_what_the_machine_cannot_hold_is_refused_beforehand_with_both_numbers(monkeypatch):

@@ -35,7 +35,8 @@ from ...privacy.curators.table_curator import TableCurator
 from ...privacy.statistics import AcceptProbabilities, SignedErrors, keep_bit_epsilon
 from ...problems import QueryRelease
 from ..algorithm import Algorithm, Step, Steps
-from .shared.best_response import BestResponseOracle, QuerySums
+from ..run_costs import SECONDS_PER_ANSWER
+from .shared.best_response import BestResponseOracle, QuerySums, response_seconds
 from .shared.select_and_measure import balanced_rounds
 
 DEFAULT_DRAWS = {False: 10, True: 2}  # by whether δ = 0; these rules were fitted on two tables
@@ -96,6 +97,8 @@ class DualQuery(Algorithm):
         0.25, "time limit of one best response, in seconds", low=1e-6, high=3600, log=True
     )
 
+    seconds_per_draw = 5e-4  # of the draws of a round, beside the answers
+
     def plan(self, problem: QueryRelease, budget: Budget) -> Plan:
         """Return a plan of s draws in each round from the second on.
 
@@ -113,6 +116,12 @@ class DualQuery(Algorithm):
             PlannedEvent("draw_queries", spend, s.value, SignedErrors) for spend in spends
         )
         return Plan(budget, charges, self._settings(T, s, eta))
+
+    def run_seconds(self, problem: QueryRelease, plan: Plan) -> float:
+        """Return the predicted seconds of a run: in every round all answers and a best response."""
+        response = response_seconds(problem.workload, 0, self.seconds)
+        answers = SECONDS_PER_ANSWER * problem.workload.m
+        return plan["rounds"] * (self.seconds_per_draw + response + 2 * answers)
 
     def steps(self, problem: QueryRelease, plan: Plan, curator: TableCurator, rng: Rng) -> Steps:
         """Yield steps of s draws and one new row each."""
@@ -160,6 +169,7 @@ class DQRS(DualQuery):
     """
 
     adaptive = True
+    seconds_per_draw = 1e-3
 
     def plan(self, problem: QueryRelease, budget: Budget) -> Plan:
         """Return a plan of the bits and the expected fresh draws.

@@ -66,6 +66,10 @@ MAX_QUERIES_PER_ROUND = 8  # limit of RAP's rule for selections a round
 ONE_WAY_L1_TARGET = 0.1  # the rule for `first`: L1 noise on a column
 FIRST_SHARE_RANGE = (0.1, 0.4)  # the range of the share `first`
 PRIOR_WEIGHT = 0.3  # weight of KL(p_c ‖ p_0) in the fit, in units of 1/σ of one measurement
+# predicted seconds of a gradient step, fitted on runs of `tests.benchmarks.forecasts`
+SECONDS_PER_STEP = 2e-4
+SECONDS_PER_FACTOR = 3.5e-10  # of a component: for each column of each answer measured
+SECONDS_PER_LOGIT = 3e-8  # of a component
 LAST_ROUND_FACTOR = 4  # the last round takes this many times the steps of the others
 # queries times components up to which components are not thinned out
 MAX_QUERY_COMPONENTS = 5 * 10**7
@@ -177,6 +181,27 @@ class _Mixture(Algorithm):
     ) -> Setting:
         """Return the setting of how many queries a round selects."""
         return Setting("queries", 1, "one selection and one measurement a round")
+
+    def run_seconds(self, problem: QueryRelease, plan: Plan) -> float:
+        """Return the predicted seconds of a run: those of all gradient steps.
+
+        The answers measured grow from round to round, and the last round takes more steps.
+        """
+        workload = problem.workload
+        rounds = plan["rounds"]
+        step_count = plan["updates"] * (rounds + LAST_ROUND_FACTOR - 1)
+        mean_round = (rounds * rounds / 2 + LAST_ROUND_FACTOR * rounds) / (
+            rounds + LAST_ROUND_FACTOR - 1
+        )
+        mean_answers = 1.0
+        factors = 1
+        if plan["measure"] == "marginal":
+            mean_answers = workload.m / len(workload.tables)
+            factors = max(map(len, require_marginals(workload, "gem").axes))
+        product_count = min(mean_round * plan["queries"] * mean_answers, workload.m) * factors
+        component_seconds = SECONDS_PER_FACTOR * product_count
+        component_seconds += SECONDS_PER_LOGIT * sum(problem.domain.shape)
+        return step_count * (SECONDS_PER_STEP + plan["components"] * component_seconds)
 
     def steps(self, problem: QueryRelease, plan: Plan, curator: TableCurator, rng: Rng) -> Steps:
         """Yield steps of a round's selections, measurements and a fit.

@@ -41,17 +41,25 @@ from ...privacy.statistics import Answers
 from ...problems import QueryRelease
 from ...queries import Marginals, Union, Workload
 from ...queries.marginals import marginals_and_slice
-from ..algorithm import Algorithm, Step, model_cells_param
+from ..algorithm import (
+    MAX_ANSWER_ARRAYS,
+    MAX_CELL_ARRAYS,
+    Algorithm,
+    Step,
+    model_cells_param,
+)
 from ..marginal_shares import one_way_marginals, queried_columns, require_marginals
 from ..noisy_tables import MIN_STDDEV
+from ..run_costs import likely_tree_cells
 from .shared.clique_selection import (
+    choose_tree_cell_limit,
     plan_table_selection,
 )
 from .shared.earlier_tree import TreeFit, measure_earlier_tree, provisional_fit
 from .shared.fit_costs import (
     grouped_fit_seconds,
-    likely_tree_cells,
     listed_fit_seconds,
+    tree_fit_seconds,
     tree_search_seconds,
 )
 from .shared.maximum_entropy_fit import (
@@ -61,6 +69,7 @@ from .shared.maximum_entropy_fit import (
     staged_fit,
 )
 from .shared.model_choice import (
+    TREE_CELLS_RANGE,
     find_public_model,
     model_cell_limit,
 )
@@ -72,6 +81,7 @@ CHOSEN_TREE_ALPHA_FACTOR = 0.35
 # LARGE_MODEL_CELLS ends: from here on the mean L1 of two wide tables stayed the same to four
 # digits, for 40 % more iterations
 LARGE_MODEL_CONVERGED_GRADIENT = 0.05
+MAX_RELEASE_ARRAYS = 8  # arrays of all cells that are held where a fit itself needs none
 MAX_LISTING_SLOWDOWN = 1.2  # seconds of a listing beside those of a tree, for which it is taken
 SHORT_LISTING_SECONDS = 0.5  # of a listing that is taken whatever a tree would take
 ALPHA_REASON = "in units of μ·n, so that the prior weighs alike at every ε"
@@ -237,22 +247,33 @@ class GaussianMaxEnt(Algorithm):
                 plan.budget,
                 likely_tree_cells(problem, plan["cells"]),
             )
-        if not isinstance(model, ListedCellsModel | GroupedCellsModel):
-            return super().run_seconds(problem, plan)
-        return self._listing_seconds(problem, measured_workload, plan.budget, model)
+        return self._fit_seconds(problem, measured_workload, plan.budget, model)
 
-    def _listing_seconds(
+    def run_bytes(self, problem: QueryRelease, plan: Plan) -> float:
+        """Return the rough bytes of a run: in groups only what is released lists all cells."""
+        _, model = self._workload_and_model(problem, plan.budget)
+        if isinstance(model, GroupedCellsModel):
+            return 8.0 * (
+                MAX_RELEASE_ARRAYS * problem.domain.size
+                + MAX_CELL_ARRAYS * model.size
+                + MAX_ANSWER_ARRAYS * problem.workload.m
+            )
+        return super().run_bytes(problem, plan)
+
+    def _fit_seconds(
         self,
         problem: QueryRelease,
         measured_workload: Workload,
         budget: Budget,
         model: JunctionTreeModel,
     ) -> float:
-        """Return the predicted seconds of a fit to all cells."""
+        """Return the predicted seconds of a fit to a model of all tables."""
         max_iterations = self.rounds * len(fit_stages(measured_workload))
         if isinstance(model, GroupedCellsModel):
             return grouped_fit_seconds(problem, budget, max_iterations)
-        return listed_fit_seconds(problem, measured_workload.m, budget, max_iterations)
+        if isinstance(model, ListedCellsModel):
+            return listed_fit_seconds(problem, measured_workload.m, budget, max_iterations)
+        return tree_fit_seconds(problem, model.size, budget, max_iterations)
 
     def _workload_and_model(
         self, problem: QueryRelease, budget: Budget
@@ -270,12 +291,13 @@ class GaussianMaxEnt(Algorithm):
         model = grouped_model(problem.domain, measured_workload) or model
         if self.cells or not isinstance(problem.workload, Marginals):
             return measured_workload, model
-        max_tree_cells = min(limit, problem.domain.size)
-        tree_seconds = tree_search_seconds(
-            problem, len(problem.workload.tables), budget, max_tree_cells
-        )
+        tables = problem.workload
+        n = problem.effective_n
+        tree_limit = choose_tree_cell_limit(tables, n, budget, None, TREE_CELLS_RANGE).value
+        max_tree_cells = min(tree_limit, problem.domain.size)
+        tree_seconds = tree_search_seconds(problem, len(tables.tables), budget, max_tree_cells)
         max_seconds = max(SHORT_LISTING_SECONDS, MAX_LISTING_SLOWDOWN * tree_seconds)
-        if self._listing_seconds(problem, measured_workload, budget, model) > max_seconds:
+        if self._fit_seconds(problem, measured_workload, budget, model) > max_seconds:
             return measured_workload, None
         return measured_workload, model
 

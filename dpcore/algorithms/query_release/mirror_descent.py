@@ -48,6 +48,7 @@ from ..marginal_shares import require_marginals
 from ..noisy_tables import MIN_STDDEV
 from .shared import step_schedules
 from .shared.initial_model import ModelSetup, ModelState, initial_model, plan_model_setup
+from .shared.maximum_entropy_fit import inner_product
 from .shared.workload_width import gaussian_width_bound
 
 MIN_ALPHA = 1e-7
@@ -109,6 +110,7 @@ class DPAM(Algorithm):
     cells: int | None = model_cells_param()
 
     graphical = True
+    evaluations_per_round = 1.7
 
     @property
     def _max_cells(self) -> int | None:
@@ -360,8 +362,8 @@ def _accelerated_descent(
             a_next = reader.answers(D_next)
             a_ag_next = (1 - theta) * a_ag + theta * a_next
             phi_after, _ = _soft_max(y - a_ag_next, temperature)
-            divergence = D_next @ (q_next - q_bar) / alpha - (log_Z_next - log_Z)
-            curvature = phi_after - phi_before + gradient @ (a_ag_next - a_md)
+            divergence = inner_product(D_next, q_next - q_bar) / alpha - (log_Z_next - log_Z)
+            curvature = phi_after - phi_before + inner_product(gradient, a_ag_next - a_md)
             rounding = 1e-13 * (temperature + alpha)
             is_small = curvature <= alpha * (1 - theta) * divergence + rounding
             if t == 1 or is_small or theta < 1e-9:

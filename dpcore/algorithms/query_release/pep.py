@@ -70,6 +70,7 @@ class PEP(SelectAndMeasure):
     )
 
     algorithm_name = "pep"
+    evaluations_per_round = 3.0
     measurement_shares = {"query": MEASUREMENT_SHARE}
     round_rules = ROUND_RULES
     max_work = {"query": 2 * 10**8}

@@ -27,7 +27,7 @@ from ...privacy.statistics import SignedErrors
 from ...problems import QueryRelease, query_text
 from ...queries import Marginals, Union, Workload
 from ..algorithm import Algorithm, Step, Steps
-from .shared.best_response import BestResponseOracle, QuerySums
+from .shared.best_response import BestResponseOracle, QuerySums, response_seconds
 from .shared.select_and_measure import balanced_rounds
 
 # T = constant · signal^power, by whether δ = 0; fitted on two tables
@@ -137,6 +137,11 @@ class FEM(Algorithm):
             (charge,),
             (rounds, samples, scale, *self.as_settings("judged", "output", "seconds")),
         )
+
+    def run_seconds(self, problem: QueryRelease, plan: Plan) -> float:
+        """Return the predicted seconds of a run: those of all best responses."""
+        workload = self._selection_workload(problem)
+        return plan["rounds"] * response_seconds(workload, plan["samples"], self.seconds)
 
     def steps(self, problem: QueryRelease, plan: Plan, curator: TableCurator, rng: Rng) -> Steps:
         """Yield steps of s rows and one selection each."""

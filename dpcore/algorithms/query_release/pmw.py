@@ -110,6 +110,7 @@ class PMW(Algorithm):
     cells: int | None = model_cells_param()
 
     graphical = True
+    evaluations_per_round = 1.4
     adaptive = True
 
     def plan(self, problem: QueryRelease, budget: Budget) -> Plan:

@@ -41,6 +41,7 @@ LAST_CHANGE_PROBABILITY = 0.08
 # otherwise
 MAX_UNORDERED_CODES = 50
 MAX_RELEASED_ROWS = 200_000  # released; more would only make them slower to use
+SECONDS_PER_COMPARISON = 1e-9  # of a row with a sample, for each column
 
 
 @by_name
@@ -100,6 +101,12 @@ class PrivateEvolutionTable(Algorithm):
             (marginals_charge, PlannedEvent("measure", votes_spend, T, CodeVotes, "votes")),
             choices,
         )
+
+    def run_seconds(self, problem: QueryRelease, plan: Plan) -> float:
+        """Return the predicted seconds of a run: all distances of rows to samples, each round."""
+        row_count = min(problem.n, problem.domain.size)
+        distances = plan["rounds"] * plan["samples"] * row_count
+        return SECONDS_PER_COMPARISON * distances * len(problem.domain.shape)
 
     def steps(self, problem: QueryRelease, plan: Plan, curator: TableCurator, rng: Rng) -> Steps:
         """Yield steps of one vote each; the first one measures the marginals too."""

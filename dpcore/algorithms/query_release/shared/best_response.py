@@ -20,6 +20,12 @@ from ....queries import Workload
 MAX_ENUMERATED_CELLS = 1_000_000
 TIE_TOLERANCE = 1e-9  # relative difference below which two cells are equally good
 SOLVER_GAP = 1e-6  # relative gap at which an integer program counts as solved
+# predicted seconds of best responses, fitted on runs of `tests.benchmarks.forecasts`
+SECONDS_PER_RESPONSE = 2e-5
+SUM_SECONDS_PER_CELL = 2.5e-9  # for the weighted sum of queries, once for all rows of scores
+SCORE_SECONDS_PER_CELL = 1e-8  # for each of several rows of scores
+PROGRAM_SECONDS = 0.02
+SCORED_PROGRAM_SECONDS = 0.01  # with scores, which leave fewer rows equally good
 CellSolution = tuple[Array, float, bool]
 
 
@@ -102,6 +108,19 @@ class BestResponseOracle:
                 cells[i] = scored_values.argmax()
                 best_values[i] = scored_values[cells[i]]
         return BestResponses(self.workload.domain.codes_of_cells(cells), best_values)
+
+
+def response_seconds(workload: Workload, score_rows: int, time_limit: float) -> float:
+    """Return the predicted seconds of the best responses to one round's weights.
+
+    One for each row of scores, or a single one without scores.
+    """
+    count = max(score_rows, 1)
+    if not BestResponseOracle(workload).enumerates_cells:
+        program_seconds = SCORED_PROGRAM_SECONDS if score_rows else PROGRAM_SECONDS
+        return count * min(program_seconds, time_limit)
+    cell_seconds = SUM_SECONDS_PER_CELL + score_rows * SCORE_SECONDS_PER_CELL
+    return count * SECONDS_PER_RESPONSE + workload.domain.size * cell_seconds
 
 
 class QuerySums:

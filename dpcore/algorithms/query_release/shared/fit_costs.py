@@ -8,6 +8,7 @@ import math
 
 from ....privacy.accounting import Budget
 from ....problems import QueryRelease
+from ...run_costs import SECONDS_PER_TREE_COLUMN, likely_tree_cells
 from .maximum_entropy_fit import LARGE_MODEL_CELLS
 
 LISTED_ITERATIONS = 1.3  # for each √(n√ρ), of a fit to many cells
@@ -20,7 +21,6 @@ GROUPED_SECONDS_PER_CELL = 8e-10  # of an iteration
 GROUPED_RELEASE_SECONDS_PER_CELL = 4e-8  # of the four distributions that are shown
 TREE_ITERATIONS = 42.0  # for each ∛(n√ρ), of all fits to a tree that grows
 MAX_TREE_ITERATIONS = 800
-TREE_SECONDS_PER_COLUMN = 7e-5  # of an iteration
 TREE_SECONDS_PER_CELL = 1.4e-8  # of an iteration
 MEAN_TREE_SHARE = 0.4  # cells of a tree while it grows, as a share of the most
 SEARCH_SECONDS_PER_ROW = 6e-9  # for each table counted
@@ -47,6 +47,14 @@ def listed_fit_seconds(
     return _listed_iterations(problem, budget, max_iterations) * seconds
 
 
+def tree_fit_seconds(
+    problem: QueryRelease, cells: int, budget: Budget, max_iterations: int
+) -> float:
+    """Return the predicted seconds of a fit to a tree that is known before, of so many cells."""
+    seconds = SECONDS_PER_TREE_COLUMN * len(problem.domain.shape) + TREE_SECONDS_PER_CELL * cells
+    return _listed_iterations(problem, budget, max_iterations) * seconds
+
+
 def grouped_fit_seconds(problem: QueryRelease, budget: Budget, max_iterations: int) -> float:
     """Return the predicted seconds of a fit to all cells in groups of columns."""
     k = problem.domain.size
@@ -66,7 +74,7 @@ def tree_search_seconds(
     pairs = math.comb(columns, 2)
     iterations = min(TREE_ITERATIONS * _signal(problem, budget) ** (1 / 3), MAX_TREE_ITERATIONS)
     fit_seconds = iterations * (
-        TREE_SECONDS_PER_COLUMN * columns + TREE_SECONDS_PER_CELL * MEAN_TREE_SHARE * max_cells
+        SECONDS_PER_TREE_COLUMN * columns + TREE_SECONDS_PER_CELL * MEAN_TREE_SHARE * max_cells
     )
     search_seconds = (
         SEARCH_SECONDS_PER_ROW * problem.n * (table_count + COUNTS_PER_PAIR * pairs)
@@ -92,18 +100,9 @@ def grouped_refit_seconds(problem: QueryRelease, budget: Budget) -> float:
 
 def tree_refit_seconds(problem: QueryRelease, budget: Budget, max_cells: int) -> float:
     """Return the predicted seconds of such a fit to a tree of at most `max_cells` cells."""
-    seconds = TREE_SECONDS_PER_COLUMN * len(problem.domain.shape)
+    seconds = SECONDS_PER_TREE_COLUMN * len(problem.domain.shape)
     cells = STEPWISE_TREE_SHARE * likely_tree_cells(problem, max_cells)
     return _refit_iterations(problem, budget) * (seconds + TREE_SECONDS_PER_CELL * cells)
-
-
-def likely_tree_cells(problem: QueryRelease, max_cells: int) -> float:
-    """Return how many cells a chosen tree has at the most that lacks the largest pair of columns.
-
-    Its two cliques have all columns but one of the two. No more than `max_cells`.
-    """
-    sizes = sorted(problem.domain.shape)[-2:]
-    return min(max_cells, sum(problem.domain.size / size for size in sizes))
 
 
 def _listed_iterations(problem: QueryRelease, budget: Budget, max_iterations: int) -> float:

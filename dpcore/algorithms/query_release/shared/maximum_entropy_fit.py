@@ -176,7 +176,7 @@ def fit_maximum_entropy(
         theta /= -prior_weight
         theta += base_potentials
         log_z, D = model.normalise(theta)
-        value = float(prior_weight * log_z + _dot(phi, phi / 2 + scaled_answers))
+        value = float(prior_weight * log_z + inner_product(phi, phi / 2 + scaled_answers))
         return value, phi + scaled_answers - reader.answers(D) / noisy_answers.stddev, theta, D
 
     phi = np.zeros(noisy_answers.workload.m) if phi is None else phi
@@ -184,7 +184,7 @@ def fit_maximum_entropy(
     curvature_pairs: deque[tuple[Array, Array]] = deque(maxlen=20)
     for _ in range(max_iterations):
         direction = -_apply_inverse_hessian(curvature_pairs, gradient)
-        slope = _dot(direction, gradient)
+        slope = inner_product(direction, gradient)
         step = 1.0
         while True:
             candidate = evaluate(phi + step * direction)
@@ -192,7 +192,7 @@ def fit_maximum_entropy(
                 break
             step /= 2
         curvature_pair = step * direction, candidate[1] - gradient
-        if _dot(*curvature_pair) > 0:  # else rounding has eaten the curvature
+        if inner_product(*curvature_pair) > 0:  # else rounding has eaten the curvature
             curvature_pairs.append(curvature_pair)
         phi += step * direction
         value, gradient, *potentials_and_beliefs = candidate
@@ -209,17 +209,19 @@ def _apply_inverse_hessian(pairs: deque[tuple[Array, Array]], gradient: Array) -
     out = gradient.copy()
     coefficients = []
     for s, gradient_change in reversed(pairs):
-        coefficients.append(_dot(s, out) / _dot(s, gradient_change))
+        coefficients.append(inner_product(s, out) / inner_product(s, gradient_change))
         out -= coefficients[-1] * gradient_change
     if pairs:
         s, gradient_change = pairs[-1]
-        out *= _dot(s, gradient_change) / _dot(gradient_change, gradient_change)
+        out *= inner_product(s, gradient_change) / inner_product(gradient_change, gradient_change)
     for (s, gradient_change), coefficient in zip(pairs, reversed(coefficients), strict=True):
-        out += (coefficient - _dot(gradient_change, out) / _dot(s, gradient_change)) * s
+        out += (
+            coefficient - inner_product(gradient_change, out) / inner_product(s, gradient_change)
+        ) * s
     return out
 
 
-def _dot(first: Array, second: Array) -> float:
+def inner_product(first: Array, second: Array) -> float:
     """Return the inner product of two vectors, by this thread alone.
 
     BLAS threads would wait five times as long.

@@ -136,6 +136,7 @@ class SelectAndMeasure(Algorithm):
     cells: int | None = model_cells_param()
 
     graphical = True
+    evaluations_per_round = 2.0
     algorithm_name: ClassVar[str]  # its name in messages
     # what a round measures: the query selected, or the "marginal" table that it is in
     measure = "query"
