@@ -101,27 +101,29 @@ class JunctionTreeModel:
         """
         tree = self.junction
         count = len(self.junction.cliques)
-        if self._constraint_potentials is None:
-            beliefs = theta.copy()
-        else:
-            beliefs = theta + self._constraint_potentials
-        # Of each clique first the potentials, with what is known from below; then the beliefs.
+        if self._constraint_potentials is not None:
+            theta = theta + self._constraint_potentials
+        beliefs = np.empty_like(theta)
+        # Of each clique the potentials, with what is known from below once there is something.
+        potentials = list(tree.tables(theta))
         out = tree.tables(beliefs)
         masses = [np.empty(0)] * count
         log_z = 0.0
         with np.errstate(divide="ignore"):
             for i in range(count - 1, -1, -1):  # towards the root: what lies below each separator
-                maxima = out[i].max(axis=self._new_axes[i], keepdims=True)
+                maxima = potentials[i].max(axis=self._new_axes[i], keepdims=True)
                 maxima[maxima == -np.inf] = 0.0
-                np.subtract(out[i], maxima, out=out[i])
+                np.subtract(potentials[i], maxima, out=out[i])
                 np.exp(out[i], out=out[i])
                 masses[i] = out[i].sum(axis=self._new_axes[i], keepdims=True)
                 message = np.log(masses[i]) + maxima
                 if i == 0:
                     log_z = float(message.item())
                 else:
-                    parent_table = out[tree.parents[i]]
-                    parent_table += self._shape_for_parent(message, i)
+                    parent = tree.parents[i]
+                    message = self._shape_for_parent(message, i)
+                    np.add(potentials[parent], message, out=out[parent])
+                    potentials[parent] = out[parent]
         np.divide(out[0], masses[0], out=out[0])
         for i in range(1, count):
             parent_marginal = self._separator_marginal(out[tree.parents[i]], i)

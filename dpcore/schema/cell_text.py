@@ -39,6 +39,7 @@ TIME_ERRORS = NotImplementedError, ValueError, OverflowError
 MIN_ARROW_FLOAT = 1e-4
 MAX_ARROW_FLOAT = 1e10
 CODES_PER_BLOCK = 1 << 14  # that are looked at together
+MIN_FACTORIZED_ROWS = 1_000  # of fewer, each text is found as quickly as its number
 
 
 class NumberText(str):
@@ -115,12 +116,14 @@ def factorize_texts(cells: pd.Series) -> tuple[Array, list[str]]:
     return np.array(codes, dtype=np.int64), [text for _, text in code_of_text]
 
 
-def factorize_frame(frame: pd.DataFrame) -> pd.DataFrame:
+def factorize_frame(frame: pd.DataFrame, min_rows: int = MIN_FACTORIZED_ROWS) -> pd.DataFrame:
     """Return a table with each column of texts as categories, in the order in which they come.
 
     What is read of it later, however often, looks at each distinct text, and at no row's text
-    again. Columns of any other kind stay as they are.
+    again. Columns of any other kind stay as they are, and so does a table of fewer than `min_rows`.
     """
+    if len(frame) < min_rows:
+        return frame
     columns = {i: _as_categories(pd.Series(frame.iloc[:, i])) for i in range(len(frame.columns))}
     return pd.DataFrame(columns, index=frame.index).set_axis(frame.columns, axis=1)
 

@@ -2,6 +2,7 @@
 of what a run releases.
 """
 
+import pickle
 from pathlib import Path
 
 import numpy as np
@@ -123,6 +124,8 @@ def test_a_run_finds_the_same_after_provisional_errors_and_without(earlier):
     assert (result.release.beliefs == expected.release.beliefs).all()
     assert result.summary.query_errors == expected.summary.query_errors
     assert result.tree_fit.junction == result.release.junction
+    sent_on = pickle.loads(pickle.dumps(result.tree_fit))  # to the page, and to another worker
+    assert provisional_errors(sent_on) == provisional_errors(result.tree_fit)
     assert expected.tree_fit is None
 
 
