@@ -55,7 +55,12 @@ from .shared.clique_selection import (
     choose_tree_cell_limit,
     plan_table_selection,
 )
-from .shared.earlier_tree import TreeFit, measure_earlier_tree, provisional_fit
+from .shared.earlier_tree import (
+    MAX_EARLIER_CELLS_RATIO,
+    TreeFit,
+    measure_earlier_tree,
+    provisional_fit,
+)
 from .shared.fit_costs import (
     grouped_fit_seconds,
     listed_fit_seconds,
@@ -222,14 +227,14 @@ class GaussianMaxEnt(Algorithm):
         """Return a provisional release on an earlier run's tree.
 
         It is to be shown until this run has ended. None where no tree is chosen, and for a tree of
-        another domain or of more cells.
+        another domain or of many more cells than this run may have.
         """
         _, model = self._workload_and_model(problem, plan.budget)
         junction = earlier.junction
         is_tree_chosen = model is None
         if not is_tree_chosen or junction.shape != problem.domain.shape:
             return None
-        if junction.cells > plan["cells"]:
+        if junction.cells > MAX_EARLIER_CELLS_RATIO * plan["cells"]:
             return None
         tables = require_marginals(problem.workload, "gaussian_maxent")
         noisy_tables = measure_earlier_tree(tables, problem.effective_n, plan, curator, earlier)
