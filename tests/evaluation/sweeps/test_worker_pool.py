@@ -78,6 +78,20 @@ def test_a_worker_computes_what_this_process_computes(pool, block):
         assert result.summary.spent == here.spent
 
 
+def test_the_tree_of_a_run_goes_to_the_page_and_back_before_the_next_one(pool, block):
+    of_a_tree = replace(task(block, cells=500, rounds=3), returns_tree_fit=True, population=None)
+    first = pool.submit(of_a_tree, "me")
+    assert first.wait(90)
+    assert first.provisional_result is None
+    tree_fit = first.results[0].tree_fit
+    following = replace(of_a_tree, budget=Budget(0.5, 1e-9), earlier=tree_fit)
+    second = pool.submit(following, "me")
+    assert second.wait(90)
+    here = run_to_end("gaussian_maxent", PROBLEM, ROWS, Budget(0.5, 1e-9), cells=500, rounds=3)
+    assert second.provisional_result == here.provisional_errors(ROWS, tree_fit)
+    assert np.array_equal(second.results[0].release.beliefs, here.release.beliefs)
+
+
 @parametrize("every", [None, 10**9], ids=["with records", "without"])
 def test_a_run_is_cancelled_between_its_steps_and_keeps_what_is_there(pool, block, every):
     job = pool.submit(replace(task(block, "dpfw", **LONG), every=every), "me")
