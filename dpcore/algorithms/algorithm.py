@@ -72,6 +72,15 @@ class Algorithm:
         """Yield the released objects, one a step; the last one is the algorithm's answer."""
         raise NotImplementedError
 
+    def provisional_release(
+        self, problem: Any, plan: Plan, curator: Any, earlier: Any
+    ) -> Release | None:
+        """Return about what a run will release, on what an `earlier` run's `tree_fit` holds.
+
+        Whoever explores sees it until the run has ended. None where the algorithm has none.
+        """
+        return None
+
     def run_seconds(self, problem: Any, plan: Plan) -> float:
         """Return the rough seconds of processors that a run takes, from public numbers.
 

@@ -14,7 +14,7 @@ import pandas as pd
 
 from ..accuracy.meaning_of_epsilon import Promise
 from ..accuracy.usefulness import all_queries_count_rows
-from ..algorithms import GaussianMaxEnt, registered_name
+from ..algorithms import registered_name
 from ..algorithms.algorithm import Algorithm, Step, make_plan
 from ..algorithms.query_release.shared.earlier_tree import TreeFit
 from ..core.errors import InputError, PrivacyWarning
@@ -238,8 +238,6 @@ class Run:
             earlier: What a run of the same problem found at another budget; of noisy answers alone.
 
         """
-        if not isinstance(self.algorithm, GaussianMaxEnt):
-            return None
         noise_rng, _, _ = seeded_generators(self.seed)
         curator: Any = make_curator(self.problem, rows, self.plan, noise_rng)
         release = self.algorithm.provisional_release(self.problem, self.plan, curator, earlier)
