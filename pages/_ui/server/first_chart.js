@@ -27,7 +27,8 @@
       requestAnimationFrame(() => setTimeout(() => release(socket))); // after the frame that shows it
     });
     observer.observe(document.body, { childList: true, subtree: true });
-    setTimeout(() => whenIdle(() => release(socket)), MAX_HELD_MILLISECONDS);
+    const atTheLatest = { timeout: MAX_HELD_MILLISECONDS };
+    setTimeout(() => whenIdle(() => release(socket), atTheLatest), MAX_HELD_MILLISECONDS);
   };
   const receive = (event) => {
     if (state === "holding") {
