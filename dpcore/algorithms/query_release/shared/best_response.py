@@ -21,9 +21,9 @@ MAX_ENUMERATED_CELLS = 1_000_000
 TIE_TOLERANCE = 1e-9  # relative difference below which two cells are equally good
 SOLVER_GAP = 1e-6  # relative gap at which an integer program counts as solved
 # predicted seconds of best responses, fitted on runs of `tests.benchmarks.forecasts`
-SECONDS_PER_RESPONSE = 2e-5
+SECONDS_PER_RESPONSE = 1.4e-4
 SUM_SECONDS_PER_CELL = 2.5e-9  # for the weighted sum of queries, once for all rows of scores
-SCORE_SECONDS_PER_CELL = 1e-8  # for each of several rows of scores
+SCORE_SECONDS_PER_CELL = 3.2e-9  # for each of several rows of scores
 PROGRAM_SECONDS = 0.02
 SCORED_PROGRAM_SECONDS = 0.01  # with scores, which leave fewer rows equally good
 CellSolution = tuple[Array, float, bool]
