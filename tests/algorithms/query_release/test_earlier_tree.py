@@ -72,8 +72,8 @@ def test_no_tree_is_searched_and_no_iteration_is_made_that_is_not_needed(earlier
 
 
 def test_a_large_tree_is_fitted_in_few_iterations():
-    cells = (1, 400_000, 1_000_000, 10_000_000)
-    assert [*map(earlier_tree.provisional_iterations, cells)] == [30, 30, 25, 5]
+    cells = (1, 400_000, 2_000_000, 10_000_000)
+    assert [*map(earlier_tree.provisional_iterations, cells)] == [30, 30, 17, 8]
 
 
 def test_there_is_nothing_provisional_of_another_problem(earlier):

@@ -1,13 +1,14 @@
 """The stages of a fit: how much each table tells beyond noise, and when a stage ends."""
 
 import numpy as np
+import pandas as pd
 
 from dpcore import ALGORITHMS, Budget, Marginals, Run
 from dpcore.algorithms.query_release.shared import maximum_entropy_fit
 from dpcore.data import samples
 from dpcore.models.listed_cells import ListedCellsModel
 from dpcore.privacy.noisy_answers import NoisyAnswers
-from tests.small_problems import all_tables, approx, final_errors, seeded
+from tests.small_problems import all_tables, approx, final_errors, integer_domain, seeded
 
 
 def test_a_tables_signal_is_the_share_of_its_distance_that_is_not_noise():
@@ -65,3 +66,35 @@ def test_a_fit_ends_where_its_gradient_is_small_as_near_the_optimum_as_that_says
         distance = np.linalg.norm((answers - optimum) / 0.01)
         assert distance <= 2 * converged_gradient * np.sqrt(tables.m), "f is 1-strongly convex"
     assert iterations == sorted(set(iterations)), "a smaller one takes longer"
+
+
+def test_a_preconditioned_fit_has_the_same_optimum_and_is_near_it_soon_after_another_noise():
+    domain = integer_domain(60, 12, 3)
+    levels = seeded(3).gamma(0.3, size=5000)
+    columns = {column.name: (levels * 9).astype(int) % column.size for column in domain.columns}
+    rows = domain.encode(pd.DataFrame(columns))
+    tables = Marginals.all(domain, 2)
+    real = tables.answers_of_rows(rows)
+    model = ListedCellsModel(domain)
+
+    def fit(seed, phi, iterations, is_preconditioned=False):
+        noise = seeded(seed).normal(scale=1e-3, size=tables.m)
+        *_, (_, D) = maximum_entropy_fit.fit_maximum_entropy(
+            NoisyAnswers(tables, real + noise, np.full(tables.m, 1e-3)),
+            500.0,
+            np.zeros(model.size),
+            iterations,
+            model,
+            phi,
+            is_preconditioned=is_preconditioned,
+            converged_gradient=1e-6,
+        )
+        return tables.answers(D)
+
+    phi = np.zeros(tables.m)
+    fit(0, phi, 1000)
+    optimum = fit(1, phi.copy(), 1000)
+    assert fit(1, phi.copy(), 1000, is_preconditioned=True) == approx(optimum, abs=1e-7)
+    nearer = np.abs(fit(1, phi.copy(), 6, is_preconditioned=True) - optimum).sum()
+    farther = np.abs(fit(1, phi.copy(), 6) - optimum).sum()
+    assert nearer < 0.3 * farther

@@ -32,10 +32,10 @@ from .maximum_entropy_fit import StagePotentials, staged_fit
 from .tree_measurement import tables_worth_measuring
 
 # iterations of each stage, which go on from the earlier run's potentials, times cells of the tree:
-# of 2.7 million cells nine took 2 s, and left 5 to 20 % more rows in a wrong cell than the run that
-# followed, at half to a tenth of ε; small trees of strong links needed twenty
-MAX_CELL_ITERATIONS = 25_000_000
-ITERATIONS_RANGE = (5, 30)
+# of 2.7 million cells twelve took 2 s; on a tree of 1.4 million, eight left a fourth more rows in a
+# wrong cell than the run that followed, and eighteen as many
+MAX_CELL_ITERATIONS = 35_000_000
+ITERATIONS_RANGE = (8, 30)
 # cells of the earlier tree over those that the plan allows, which are fewer at a smaller ε
 MAX_EARLIER_CELLS_RATIO = 4
 PROVISIONAL_CONVERGED_GRADIENT = 0.5  # in standard deviations of the noise
@@ -100,6 +100,7 @@ def provisional_fit(
         model,
         start,
         dict(earlier.potentials),
+        is_preconditioned=True,
         converged_gradient=PROVISIONAL_CONVERGED_GRADIENT,
     )
     return beliefs
