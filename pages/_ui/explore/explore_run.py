@@ -234,7 +234,6 @@ def _draw_replay_count(runs: RunWithReplays, drawn_count: int) -> None:
     st.caption(f"Repeats: {finished_count + 1} of {total_count}")
 
 
-@hide_in_stakeholder_view
 def _draw_so_far(job: RunJob) -> None:
     """Draw what is known of a run under way: provisional errors, else its convergence curve."""
     if job.provisional_result is None:
@@ -243,6 +242,7 @@ def _draw_so_far(job: RunJob) -> None:
         _draw_provisional_errors(job.provisional_result, job.task.problem)
 
 
+@hide_in_stakeholder_view
 def _draw_provisional_errors(errors: Errors, problem: QueryRelease) -> None:
     """Draw the tiles of a provisional release, and say that they will be replaced."""
     noun = unit_noun(problem.group)
@@ -258,6 +258,7 @@ def _draw_provisional_errors(errors: Errors, problem: QueryRelease) -> None:
     st.caption(SO_FAR_TEXT)
 
 
+@hide_in_stakeholder_view
 def _draw_curve_so_far(job: RunJob) -> None:
     """Draw the convergence curve of a run under way, once there is one."""
     if not job.partial_results:
