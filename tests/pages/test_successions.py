@@ -54,7 +54,10 @@ def test_the_map_shows_what_the_command_answers(here, time):
     ]
     share = 1 / 2 if time else 1 / 6 + 1 / 9
     assert frame["share"][1] == approx(share, abs=0.05)
-    assert frame["weak"].tolist() == ([True, False, False, True] if time else [False] * 3 + [True])
+    assert frame["weak"].tolist() == [not a["low"] for a in expected], (
+        "noise decides of those near 0"
+    )
+    assert not frame["weak"][1]
     assert succession_map.map_sentence(cells).startswith("Most often x → y: ") or not time
     single = successions.single_row_text(
         views.release.domain, HOSTILE, lambda q: released_views.released_interval(views, [q])
