@@ -39,8 +39,8 @@ def show_tiles(tiles: Sequence[Tile], uses: str) -> tuple[DeltaGenerator, list[D
 def tile_text(name: str, value: str, note: str) -> str:
     """Return a tile as markdown.
 
-    How its number is known, the first word of the note, is a part of its own: a phone shows no more
-    of the note.
+    How its number is known, the first word of the note, is a part of its own: on a phone Explore
+    shows no more of the notes, and only the first tile's.
     """
     lines = [escape_markdown(name, 120), f"**{escape_markdown(value)}**"]
     how_known = re.match("(measured|predicted|promised)", note)

@@ -100,13 +100,14 @@ body:has(.st-key-replays) .st-key-screen::before {content: ""; position: absolut
     align-items: start;}
   .st-key-tiles strong {order: -1; grid-row: 1 / span 2;}
   .st-key-tiles > :last-child p {display: block;}  /* a sentence */
-  .st-key-tiles > :not(:last-child) strong ~ span ~ span {display: none;}
+  .st-key-tiles > :not(:last-child) strong ~ span ~ span,
+    .st-key-tiles > :not(:first-child):not(:last-child) strong ~ span {display: none;}
   :has(> :is(.st-key-verdict, .st-key-uses)), .st-key-verdict,
     .st-key-uses {display: contents !important;}
   .st-key-uses > div:first-child {flex: none; width: 100%; margin-top: -0.4rem;}
   .st-key-uses > :not(:first-child):not(:has(.st-key-useful-changes)) {order: 1;}
   .st-key-uses p {font-size: 0.875rem;}
-  .st-key-tiles {gap: 0.3rem;} .st-key-tiles strong {font-size: 1rem;}
+  .st-key-tiles {gap: 0.2rem;} .st-key-tiles strong {font-size: 1rem;}
   :has(> .st-key-sections) {order: 2;}}
 /* what is scrolled must not shine through */
 [data-testid="stSidebar"] [data-stale="true"] {opacity: 1 !important;}
