@@ -250,7 +250,7 @@ class Typist:
         """The header and the schema that can be saved say it, too."""
         if MOST.name in self.last:
             most = self.last[MOST.name][1]
-            wait_for_text(self.page, re.compile(f"at most {most} rows?\\b"))
+            wait_for_text(self.page, re.compile(f"at most {most}\\b"))
         self.page.get_by_role("tab", name="File and schema").click()
         summary = self.page.get_by_text("Save or load these settings")
         if not self.page.get_by_role("button", name="Save (schema.json)").is_visible():

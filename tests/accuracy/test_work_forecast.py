@@ -5,8 +5,10 @@ hold.
 from dpcore import ALGORITHMS, Budget, QueryRelease
 from dpcore.accuracy import work_forecast
 from dpcore.algorithms import algorithms_for_problem
-from dpcore.algorithms.algorithm import forecast_seconds_and_bytes
+from dpcore.algorithms.algorithm import forecast_seconds_and_bytes, make_plan
+from dpcore.core.errors import InputError
 from dpcore.core.run_memory import MEMORY_VARIABLE
+from dpcore.queries.parse_queries import read_queries
 from tests.small_problems import (
     all_tables,
     approx,
@@ -115,3 +117,20 @@ def test_what_the_machine_cannot_hold_is_refused_beforehand_with_both_numbers(mo
 
 def test_this_machine_has_some_memory():
     assert work_forecast.machine_memory_bytes() > 2**26
+
+
+QUERIES = ("marginals:1", "marginals:2", "ranges:a", "prefixes:a", "conjunctions:2:5")
+
+
+@parametrize("queries", QUERIES)
+@parametrize("name", algorithms_for_problem(QueryRelease))
+def test_every_run_that_can_be_planned_has_a_forecast(name, queries):
+    workload, _ = read_queries([queries], integer_domain(4, 2, 3))
+    problem = QueryRelease(workload, 1000)
+    try:
+        make_plan(ALGORITHMS[name](), problem, BUDGET)
+    except InputError:
+        return
+    seconds, size_bytes = forecast_seconds_and_bytes(ALGORITHMS[name](), problem, BUDGET)
+    assert 0 < seconds < 3600
+    assert 0 < size_bytes < 1e9

@@ -196,8 +196,9 @@ class _Mixture(Algorithm):
         mean_answers = 1.0
         factors = 1
         if plan["measure"] == "marginal":
-            mean_answers = workload.m / len(workload.tables)
-            factors = max(map(len, require_marginals(workload, "gem").axes))
+            tables = require_marginals(workload, "gem")
+            mean_answers = workload.m / len(tables.axes)
+            factors = max(map(len, tables.axes))
         product_count = min(mean_round * plan["queries"] * mean_answers, workload.m) * factors
         component_seconds = SECONDS_PER_FACTOR * product_count
         component_seconds += SECONDS_PER_LOGIT * sum(problem.domain.shape)
