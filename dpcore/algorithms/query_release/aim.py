@@ -26,9 +26,10 @@ import numpy as np
 from ...core.parameters import parameter_field
 from ...core.types import Array, Rng, by_name
 from ...models.graphical_model import GraphicalModel
-from ...models.grouped_cells import grouped_model
+from ...models.grouped_cells import GroupedCellsModel
 from ...models.listed_cells import ListedCellsModel
 from ...models.releases import Release, SyntheticRows
+from ...models.tree_model import JunctionTreeModel
 from ...privacy.accounting import (
     ROUNDING_MARGIN,
     BoundedRange,
@@ -63,6 +64,7 @@ from .shared.fit_costs import (
 )
 from .shared.maximum_entropy_fit import staged_fit
 from .shared.model_choice import (
+    full_model,
     lists_all_cells,
     model_cell_limit,
 )
@@ -158,9 +160,9 @@ class AIM(Algorithm):
     def steps(self, problem: QueryRelease, plan: Plan, curator: TableCurator, rng: Rng) -> Steps:
         """Yield steps: the 1-way tables first, then one selection and one measurement each."""
         tables = require_marginals(problem.workload, "aim")
-        measured = _MeasuredCandidates(
-            problem, tables, plan["cells"], lists_all=self._lists_all_cells(problem)
-        )
+        candidates = candidate_tables(tables)
+        model = self._full_model(problem, candidates)
+        measured = _MeasuredCandidates(problem, tables, candidates, plan["cells"], model)
         one_way_indices = measured.one_way_indices
         cost = plan["first"]
         remaining_cost = cost * (MEASUREMENT_SHARE * len(one_way_indices) + plan["rounds"] - 1)
@@ -197,16 +199,23 @@ class AIM(Algorithm):
         tables = require_marginals(problem.workload)
         rounds = LIKELY_ROUNDS_PER_ROOT_COLUMN * math.sqrt(len(queried_columns(tables)))
         candidates = candidate_tables(tables)
-        if not self._lists_all_cells(problem):
+        model = self._full_model(problem, candidates)
+        count_seconds = 0.0
+        if model is None:
             row_count = problem.n + _sampled_row_count(problem.n)
             count_seconds = COUNT_SECONDS_PER_ROW * row_count * len(candidates.tables)
             refit_seconds = tree_refit_seconds(problem, plan.budget, plan["cells"])
+        elif isinstance(model, GroupedCellsModel):
+            refit_seconds = grouped_refit_seconds(problem, plan.budget)
         else:
-            count_seconds = 0.0
             refit_seconds = listed_refit_seconds(problem, candidates.m, plan.budget)
-            if problem.start is None and grouped_model(problem.domain, candidates):
-                refit_seconds = grouped_refit_seconds(problem, plan.budget)
         return min(plan["rounds"], rounds) * (refit_seconds + count_seconds)
+
+    def _full_model(
+        self, problem: QueryRelease, candidates: Marginals
+    ) -> GroupedCellsModel | ListedCellsModel | None:
+        """Return the model of all cells; None where a tree holds what is measured."""
+        return full_model(problem, candidates) if self._lists_all_cells(problem) else None
 
     def _lists_all_cells(self, problem: QueryRelease) -> bool:
         """Return whether the model lists all cells, so that every table fits it."""
@@ -217,18 +226,18 @@ class _MeasuredCandidates:
     """The candidates with what was measured of them so far, and the model that is fitted to it."""
 
     def __init__(
-        self, problem: QueryRelease, tables: Marginals, max_cells: int, *, lists_all: bool
+        self,
+        problem: QueryRelease,
+        tables: Marginals,
+        candidates: Marginals,
+        max_cells: int,
+        model: JunctionTreeModel | None,
     ) -> None:
         self.problem = problem
-        self.candidates = candidate_tables(tables)
-        self.sizes = np.array(self.candidates.sizes)
-        self.weights = coverage_weights(self.candidates, tables)
-        full_model = None
-        if lists_all:
-            full_model = ListedCellsModel(problem.domain)
-        if lists_all and problem.start is None:
-            full_model = grouped_model(problem.domain, self.candidates) or full_model
-        self.clique_budget = CliqueBudget(self.candidates, max_cells, full_model)
+        self.candidates = candidates
+        self.sizes = np.array(candidates.sizes)
+        self.weights = coverage_weights(candidates, tables)
+        self.clique_budget = CliqueBudget(candidates, max_cells, model)
         self.noisy_tables = NoisyTables(problem.domain)
         self.stage_potentials = {}
         self.one_way_indices = [i for i, S in enumerate(self.candidates.axes) if len(S) == 1]

@@ -29,7 +29,7 @@ import numpy as np
 
 from ...core.parameters import parameter_field
 from ...core.types import Array, Rng, by_name
-from ...models.grouped_cells import GroupedCellsModel, grouped_model
+from ...models.grouped_cells import GroupedCellsModel
 from ...models.listed_cells import ListedCellsModel
 from ...models.releases import Release
 from ...models.tree_model import JunctionTreeModel
@@ -76,6 +76,7 @@ from .shared.maximum_entropy_fit import (
 from .shared.model_choice import (
     TREE_CELLS_RANGE,
     find_public_model,
+    full_model,
     model_cell_limit,
 )
 from .shared.tree_measurement import choose_tree_and_measure
@@ -293,7 +294,7 @@ class GaussianMaxEnt(Algorithm):
         model = find_public_model(problem, measured_workload, limit)
         if not isinstance(model, ListedCellsModel) or problem.start is not None:
             return measured_workload, model
-        model = grouped_model(problem.domain, measured_workload) or model
+        model = full_model(problem, measured_workload)
         if self.cells or not isinstance(problem.workload, Marginals):
             return measured_workload, model
         tables = problem.workload

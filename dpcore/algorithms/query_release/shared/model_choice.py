@@ -5,6 +5,7 @@ Public sizes decide, never rows.
 
 from ....core.types import Array
 from ....models.constraint_tree import constraint_junction_tree
+from ....models.grouped_cells import GroupedCellsModel, grouped_model
 from ....models.junction_tree import build_junction_tree, min_junction_tree_cells
 from ....models.listed_cells import ListedCellsModel
 from ....models.tree_model import JunctionTreeModel
@@ -49,6 +50,15 @@ def find_public_model(
         return None
     junction = build_junction_tree(domain.shape, [*tables.axes, *domain.allowed_tables])
     return JunctionTreeModel(domain, junction) if junction.cells <= max_tree_cells else None
+
+
+def full_model(problem: QueryRelease, workload: Workload) -> GroupedCellsModel | ListedCellsModel:
+    """Return the model of all cells: in groups of columns where that takes less time, else listed.
+
+    A public start is listed. Decided by public sizes.
+    """
+    grouped = None if problem.start is not None else grouped_model(problem.domain, workload)
+    return grouped or ListedCellsModel(problem.domain)
 
 
 def lists_all_cells(problem: QueryRelease, max_cells: int) -> bool:
